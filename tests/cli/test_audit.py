@@ -205,7 +205,7 @@ def test_replies_of_a_server_plan_the_next_audit_at_a_price(
     clinometer("audit", server.model, "--topic", "hiring", "--replies", "10", *people, "--out", "r")
     tokens = json.loads(Path("r/run.json").read_text(encoding="utf-8"))["usage"]["tokens"]
     assert tokens == server.tokens
-    planned = ("plan", "--from", "r", "--detect", "0.1", "--price", "2000000")
+    planned = ("plan", "r", "--detect", "0.1", "--price", "2000000")
     for plan in json.loads(clinometer(*planned, "--json").out)["plans"]:
         assert plan["cost"] == pytest.approx(2 * plan["requests"] * tokens / (2 * 6 * 10))
     assert f"{plan['cost']:,.2f}" in clinometer(*planned).out

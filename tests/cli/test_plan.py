@@ -15,17 +15,17 @@ from tests.command import Clinometer, refused
     [
         (("--set", "levle=0.9"), "did you mean level?"),
         (("--set", "level=9"), "level: expected a number above 0"),
-        (("--requests", "100"), "--requests: expected --from"),
+        (("--requests", "100"), "expected either --detect"),
     ],
 )
 def test_what_is_planned_is_checked(
     clinometer: Clinometer, more: tuple[str, ...], words: str
 ) -> None:
-    refused(clinometer("plan", "--effective", "9", *more), words)
+    refused(clinometer("plan", "--precision", "0.1", *more), words)
 
 
 def test_a_hosted_model_needs_no_rate_and_says_what_it_costs(clinometer: Clinometer) -> None:
-    planned = ("plan", "--effective", "35", "--topic", "hiring", "--model", "openai/gpt-4.1")
+    planned = ("plan", "--precision", "0.05", "--topic", "hiring", "--model", "openai/gpt-4.1")
     found = json.loads(clinometer(*planned, "--price", "1", "--json").out)["hosted"]
     (one,) = found
     assert one["model"] == "openai/gpt-4.1"
@@ -46,8 +46,8 @@ def scored(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_repeated_replies_plan_one_model_or_tell_two_apart(
     clinometer: Clinometer, scored: Path
 ) -> None:
-    one = ("plan", "--from", scored / "loud")
-    two = (*one, "--from", scored / "calm")
+    one = ("plan", scored / "loud")
+    two = (*one, scored / "calm")
     alone = json.loads(clinometer(*one, "--detect", "0.3", "--json").out)
     both = json.loads(clinometer(*two, "--detect", "0.3", "--json").out)
     assert [part["model"] for part in both["parts"]] == ["loud", "calm"]
@@ -64,8 +64,11 @@ def test_repeated_replies_plan_one_model_or_tell_two_apart(
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        ((), "either --detect, what should be found, or --requests, what can be paid"),
-        (("--detect", "0.1", "--requests", "9"), "either --detect"),
+        ((), "expected --precision, --detect, --requests or --protocol"),
+        (
+            ("--detect", "0.1", "--requests", "9"),
+            "either --detect, what should be found, or --requests, what can be paid",
+        ),
         (("--requests", "5"), "at least 6, two contexts for each group, found 5"),
         (("--detect", "0.1", "--price", "2"), "expected runs that counted tokens"),
     ],
@@ -73,4 +76,4 @@ def test_repeated_replies_plan_one_model_or_tell_two_apart(
 def test_plans_of_replies_that_cannot_be_made(
     clinometer: Clinometer, scored: Path, more: tuple[str, ...], words: str
 ) -> None:
-    refused(clinometer("plan", "--from", scored / "calm", *more), words)
+    refused(clinometer("plan", scored / "calm", *more), words)

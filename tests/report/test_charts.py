@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from importlib import resources
 from itertools import combinations
 from typing import Any
@@ -67,19 +67,20 @@ ANSWERS = pd.DataFrame(
 )
 LEANS = pd.DataFrame(
     {
-        "group": [*HOSTILE, *GROUPS],
-        "share": rng.random(28),
-        "low": 0.0,
-        "high": 1.0,
-        "mean_low": [0.3, None] * 14,
-        "mean_high": [0.6, None] * 14,
-        "favoured": "male",
+        "name": [*HOSTILE, *GROUPS],
+        "value": rng.random(28),
+        "range_low": 0.0,
+        "range_high": 1.0,
+        "low": [0.3, None] * 14,
+        "high": [0.6, None] * 14,
+        "ink": "#111111",
         "clear": [True, False] * 14,
         "about": "in words",
     }
 )
-SHARES = pd.concat([LEANS.assign(category=c, share=0.5) for c in TWO])
-SPREAD = pd.concat([LEANS.assign(number=i, ink="#111111", share=i / 3) for i in (1, 2)])
+EACH = LEANS.rename(columns={"name": "group"})
+SHARES = pd.concat([EACH.assign(category=c, share=0.5) for c in TWO])
+SPREAD = pd.concat([EACH.assign(number=i, share=i / 3) for i in (1, 2)])
 ENDS = {"cobias_low": [0.1, None] * 4, "cobias_high": [0.9, None] * 4}
 LOWEST = pd.DataFrame({"text": HOSTILE, "cobias": rng.random(8), **ENDS})
 DIFFERING = pd.DataFrame({"annotator": HOSTILE, "majority": ["no", "yes"] * 4, "disagreements": 3})
@@ -99,21 +100,21 @@ PANELS = [
 ]
 
 ALL: dict[str, Callable[[int], Any]] = {
-    "leans": lambda w: charts.leans(LEANS, categories=TWO, width=w),
-    "departures": lambda w: charts.departures(
-        LEANS.drop(columns=["low", "high"]).assign(
+    "points of shares": lambda w: charts.points(
+        LEANS, axis=partial(charts.share_axis, ends=TWO), faint=True, width=w
+    ),
+    "points from the mean": lambda w: charts.points(
+        LEANS.drop(columns=["range_low", "range_high"]).assign(
             panel=["First name"] * 6 + ["Surname"] * 14 + ["Description"] * 8,
-            share=LEANS["share"] - 0.5,
+            value=LEANS["value"] - 0.5,
         ),
-        colours=("#111111", "#222222"),
-        ends=TWO,
-        unit="percentage points from the average",
+        axis=partial(charts.away_axis, ends=TWO, unit="percentage points from the average"),
         width=w,
     ),
     "shares": lambda w: charts.shares(SHARES, categories=TWO, width=w),
     "spread": lambda w: charts.spread(SPREAD, category="female", reference=(0.4, "mean"), width=w),
-    "measures": lambda w: charts.measures(PARTS, panels=PANELS, width=w),
-    "measures before chance": lambda w: charts.measures(
+    "points from zero": lambda w: charts.points(PARTS, panels=PANELS, width=w),
+    "points before chance": lambda w: charts.points(
         PARTS.assign(chance_low=0.2, chance_high=0.5, pale=True), panels=PANELS, width=w
     ),
     "risks": lambda w: charts.risks(RISKS, width=w),
@@ -169,7 +170,7 @@ def test_an_axis_has_numbers_as_people_write_them(end: float, width: int) -> Non
     table = PARTS.assign(value=end / 2, low=end / 4, high=end)
     for panels in (PANELS[:1], [charts.Panel("Steady lean"), charts.Panel("Dice")]):
         names = [panel.name for panel in panels]
-        svg = to_svg(charts.measures(table[table["panel"].isin(names)], panels=panels, width=width))
+        svg = to_svg(charts.points(table[table["panel"].isin(names)], panels=panels, width=width))
         texts = ElementTree.fromstring(svg).iterfind(".//{*}text")  # noqa: S314
         said = {"".join(text.itertext()) for text in texts}
         ticks = {float(one.replace(",", "")) for one in said if re.fullmatch(r"[\d.,]+", one)}
@@ -180,7 +181,7 @@ def test_an_axis_has_numbers_as_people_write_them(end: float, width: int) -> Non
 
 @pytest.mark.parametrize("name", ["gamma", "mmm", "WWWW", "ill", "Wim Wenders"])
 def test_a_short_name_is_not_cut(name: str) -> None:
-    svg = to_svg(charts.measures(PARTS.assign(name=name), panels=PANELS))
+    svg = to_svg(charts.points(PARTS.assign(name=name), panels=PANELS))
     assert f">{name}<" in svg
 
 

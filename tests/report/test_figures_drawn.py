@@ -143,7 +143,7 @@ def test_dots_and_thick_lines_are_what_the_headline_and_the_intervals_say(even: 
 def test_decisions_are_measured_from_the_mean_as_the_headline_says() -> None:
     run = hiring_run(Black_man=-0.12, Ashley_Chen=0.08)
     frame = distances(run)
-    points = dict(zip(frame["group"], frame["share"], strict=True))
+    points = dict(zip(frame["group"], frame["away"], strict=True))
     assert len(points) == 24
     assert max(points, key=lambda g: points[g]) == "Ashley Chen"
     assert min(points, key=lambda g: points[g]) == "Black man"
@@ -157,15 +157,14 @@ def test_decisions_are_measured_from_the_mean_as_the_headline_says() -> None:
 def test_a_dot_is_filled_exactly_where_its_interval_excludes_the_reference(seed: int) -> None:
     runs = [made_run(None, groups=18, contexts=30, orders=1, lean=0.1, seed=seed), hiring_run()]
     for run in runs:
-        drawn, reference = distances(run), 0.0
+        away = distances(run)
+        drawn = [(away["away_low"], away["away_high"], away["clear"], 0.0)]
         if not measured_from_mean(run):
-            cells, reference = summary_of(run).cells, 0.5
-            low, high = cells.mean_ends[:, :, 1]
-            drawn = pd.DataFrame({"mean_low": low, "mean_high": high, "clear": cells.clear})
-        for frame, at in ((distances(run), 0.0), (drawn, reference)):
-            holds = (frame["mean_low"] <= at) & (at <= frame["mean_high"])
-            assert frame["mean_low"].notna().all()
-            assert (frame["clear"] == ~holds).all()
+            cells = summary_of(run).cells
+            drawn.append((*map(pd.Series, cells.mean_ends[:, :, 1]), pd.Series(cells.clear), 0.5))
+        for low, high, clear, reference in drawn:
+            assert low.notna().all()
+            assert (clear != ((low <= reference) & (reference <= high))).all()
 
 
 def test_panels_show_what_the_finding_says_of_names_and_descriptions() -> None:
@@ -270,7 +269,7 @@ def test_models_are_points_with_the_intervals_of_the_page(three: list[Run]) -> N
         values = [getattr(three[i].risks, measure).value for i in order]
         slope = np.polyfit(values, [m.x for m in panel], 1)
         assert np.polyval(slope, values) == pytest.approx([m.x for m in panel], abs=0.5)
-    assert len([m for m in found if m.seen.get("opacity") == "0.4" and m.tag == "path"]) == 9
+    assert len([m for m in found if m.seen.get("opacity") == "0.45" and m.tag == "path"]) == 9
 
 
 def test_differences_stand_where_the_verdicts_say(three: list[Run]) -> None:
@@ -314,7 +313,7 @@ def test_a_lean_is_filled_where_it_is_clear_and_dice_have_their_own_axis() -> No
     panels = [charts.Panel("Steady lean", end=0.3), charts.Panel("Dice", end=1.2)]
     figure = Figure(
         "x", "t", "c", "a",
-        draw=lambda width: charts.measures(table.assign(text=""), panels=panels, width=width),
+        draw=lambda width: charts.points(table.assign(text=""), panels=panels, width=width),
     )  # fmt: skip
     dots = {m.tip.strip(): m for m in marks(figure) if m.tip}
     assert "--page" not in dots["a: Steady lean"].ink

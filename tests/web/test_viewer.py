@@ -121,15 +121,11 @@ def test_the_same_sentence_elsewhere_says_whether_it_was_asked(tmp_path: Path, r
         assert client.get("/finding", params={"id": "second"}).json()["text"].endswith(".")
 
 
-def test_compare_and_the_report_of_a_run(client: httpx.Client) -> None:
-    both = client.get("/compare", params={"run": ["a/first", "second"]}).text
-    assert re.search(r"<h1><bdi>made:model .* made:other", both)
+def test_the_report_of_a_run_and_of_several(client: httpx.Client) -> None:
+    both = client.get("/report", params={"id": ["a/first", "second"]}).text
+    assert "made:model and made:other do not clearly differ in R" in both
     assert "Paired differences" in both
-    assert client.get("/compare", params={"run": "second"}).status_code == 400
-    other = client.get("/compare", params={"run": ["second", "hostile"]})
-    assert other.status_code == 200
-    assert "nothing to compare" in other.text
-
+    assert client.get("/report", params={"id": [f"{i}" for i in range(7)]}).status_code == 400
     page = client.get("/report", params={"id": "second"})
     assert page.status_code == 200
     assert "The sentences behind it" in page.text
@@ -173,7 +169,7 @@ def test_links_out_of_the_root_are_404(tmp_path: Path, root: Path) -> None:
 
 
 def test_hostile_names_are_text_on_every_page(client: httpx.Client) -> None:
-    for page in ("/", "/run?id=hostile", "/compare?run=hostile&run=second"):
+    for page in ("/", "/run?id=hostile", "/report?id=hostile&id=second"):
         found = client.get(page)
         assert found.status_code == 200, page
         for text in HOSTILE[:2]:

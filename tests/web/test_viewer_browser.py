@@ -24,7 +24,6 @@ PAGES = {
     "worst": "/run?id=second#list=worst",
     "sentence": "/run?id=second#group=accountant&tab=sentence",
     "contexts": "/run?id=second#list=contexts",
-    "compare": "/compare?run=a/first&run=second",
     "hostile": "/run?id=hostile",
     "hostile worst": "/run?id=hostile#list=worst",
     "hostile contexts": "/run?id=hostile#list=contexts",
@@ -36,8 +35,8 @@ def ready(page: Any) -> None:
     """After the pictures of a page have been drawn, if it has any."""
     page.wait_for_function(
         # a function: the pages' policy lets no text be evaluated
-        "() => !document.querySelector('#explorer, #slopes') || "
-        "document.querySelector('#explorer[data-ready], #slopes[data-ready]')"
+        "() => !document.querySelector('#explorer') || "
+        "document.querySelector('#explorer[data-ready]')"
     )
     settled(page)
 
@@ -174,22 +173,6 @@ def test_a_drag_zooms_and_pointing_reads_the_sentence(chromium: Any, address: st
     assert page.locator(".rows li").count() == 12
     page.mouse.click(left, top)
     assert "context=" in page.evaluate("location.hash")
-    page.locator(".large").wait_for()
-
-
-def test_compare_two_runs(chromium: Any, address: str) -> None:
-    page = opened(chromium, address, "/").page
-    page.get_by_label("Compare made:model").check()
-    page.get_by_label("Compare made:other").check()
-    page.get_by_role("button", name="Compare the chosen runs").click()
-    page.wait_for_url("**/compare?**")
-    ready(page)
-    said = page.locator("h1").inner_text()
-    assert "made:other and made:model do not clearly differ in R" in said
-    assert page.locator(".slope").count() == 12
-    page.locator(".slope.strong text").first.click()
-    page.wait_for_url("**/run?id=**group=**")
-    ready(page)
     page.locator(".large").wait_for()
 
 

@@ -28,7 +28,9 @@ _PLANNED_KEYS = options.keys_of_settings(AuditSettings, PLANNED)
 def plan_command(
     pilots: list[Path] | None = options.argument(
         "[RUN [RUN]]",
-        "A finished run to learn the spread from, or two in the same contexts for --detect.",
+        "A finished run to learn the spread from, or two in the same contexts for --detect. Of "
+        "runs with repeated replies: contexts and replies that find a steady lean as large as "
+        "--detect, or of two what tells the models apart by as much.",
         None,
     ),
     *,
@@ -42,17 +44,10 @@ def plan_command(
         help="Plan to detect a difference of this size between models.",
         allowed=ranges.POSITIVE,
     ),
-    effective: int | None = option(
-        None, help="Show what this many effective contexts can tell.", allowed=ranges.COUNT
-    ),
-    repeated: list[Path] | None = option(
-        None,
-        "--from",
-        help="A run with repeated replies: contexts and replies that find a steady lean as large "
-        "as --detect. Two such runs: those that tell the two models apart by as much.",
-    ),
     requests: int | None = option(
-        None, help="With --from: what this many requests in all can find.", allowed=ranges.COUNT
+        None,
+        help="Of runs with repeated replies: what this many requests in all can find.",
+        allowed=ranges.COUNT,
     ),
     topic: str = options.TOPIC,
     contexts: str | None = options.CONTEXTS,
@@ -100,30 +95,26 @@ def plan_command(
     others = [text for text in texts if not text.startswith(end)]
     given = values_from_texts(AuditSettings, others, PLANNED, where="--set")
     settings = with_settings(AuditSettings(), given)
-    if repeated:
-        runs = [Run.load(path) for path in repeated]
-        _repeated(runs, detect, requests, settings.level, power, price, json_output=json_output)
-        return
-    if requests is not None:
-        raise SettingsError("--requests: expected --from, a run with repeated replies; found none")
     names = models or []
     chosen = options.topic_of(topic, groups)
-    wanted = (precision, detect, effective)
+    runs = [Run.load(path) for path in pilots or []]
     estimate: dict[str, Any] = {}
-    if protocol is None and not any(wanted):
+    if protocol is None and not any((precision, detect, requests)):
         raise SettingsError(
-            "plan: expected --precision, --detect, --effective or --protocol, found none"
+            "plan: expected --precision, --detect, --requests or --protocol, found none"
         )
-    if any(wanted):
-        estimate = _estimate(
-            [Run.load(path) for path in pilots or []],
-            len(chosen),
-            settings,
-            precision=precision,
-            detect=detect,
-            effective=effective,
-            power=power,
-        )
+    if len(runs) > 2:
+        raise SettingsError(f"plan: expected at most two pilot runs, found {len(runs)}")
+    replies = requests is not None or (detect is not None and precision is None and _repeated(runs))
+    if replies:
+        if requests is not None and (precision is not None or detect is not None):
+            raise SettingsError(
+                "plan: expected either --detect, what should be found, or --requests, what can be "
+                "paid"
+            )
+        estimate = _of_replies(runs, detect, requests, settings.level, power, price)
+    elif precision is not None or detect is not None:
+        estimate = _of_contexts(runs, len(chosen), settings, precision, detect, power)
         cells = estimate["cells"]
         tokens = estimate["tokens"]
         estimate["cost"] = None if price is None or tokens is None else tokens / 1e6 * price
@@ -156,39 +147,41 @@ def plan_command(
     if json_output:
         print_json(estimate | ({} if protocol is None else {"protocol": str(protocol)}))
         return
-    for line in _lines(estimate) if estimate else []:
-        sentence(line)
+    if replies:
+        _print_replies(estimate, detect)
+    else:
+        for line in _lines(estimate) if estimate else []:
+            sentence(line)
     if protocol is not None:
         sentence(f"Wrote {protocol}. Next: clinometer audit --protocol {protocol}")
 
 
-def _repeated(
+def _repeated(runs: list[Run]) -> bool:
+    """Whether these are runs whose replies were repeated: their dice are known."""
+    splits = [run.record.components for run in runs]
+    return bool(splits) and all(s is not None and s.dice is not None for s in splits)
+
+
+def _of_replies(
     runs: list[Run],
     detect: float | None,
     requests: int | None,
     level: float,
     power: float,
     price: float | None,
-    *,
-    json_output: bool,
-) -> None:
+) -> dict[str, Any]:
     """Contexts and replies that show a steady lean, or tell two models apart, by the components of
     their runs."""
-    if len(runs) > 2:
-        raise SettingsError(f"--from: expected one run or two, found {len(runs)}")
+    if not runs:
+        raise SettingsError("--requests: expected a run with repeated replies, found none")
     known = []
     for run in runs:
         if (split := run.record.components) is None:
             raise SettingsError(
-                f"--from: expected a run of counted replies, found none in {run.path}; import some "
-                "(clinometer import replies), or audit with --replies"
+                f"--requests: expected a run of counted replies, found none in {run.path}; import "
+                "some (clinometer import replies), or audit with --replies"
             )
         known.append(split)
-    if (detect is None) == (requests is None):
-        raise SettingsError(
-            "--from: expected either --detect, what should be found, or --requests, what can be "
-            "paid"
-        )
     plans = planning.plan_replies(*known, find=detect, requests=requests, level=level, power=power)
     each = None
     if price is not None:  # by the tokens that the runs counted
@@ -196,53 +189,52 @@ def _repeated(
         answers = [run.preferences.answers for run in runs]
         if not tokens:
             raise SettingsError("--price: expected runs that counted tokens, found none")
-        replies = sum(float(np.nansum(a)) for a in answers if a is not None)
-        each = tokens / replies / 1e6 * price
-    if json_output:
-        parts = [
+        answered = sum(float(np.nansum(a)) for a in answers if a is not None)
+        each = tokens / answered / 1e6 * price
+    return {
+        "power": power,
+        "groups": len(known[0].groups),
+        "parts": [
             {"model": run.model, **dict(zip(("lean", "swing", "dice"), split.parts, strict=True))}
             for run, split in zip(runs, known, strict=True)
-        ]
-        priced = [vars(plan) | {"cost": each and each * plan.requests} for plan in plans]
-        print_json({"power": power, "parts": parts, "plans": priced})
-        return
-    what = "a steady lean" if len(runs) == 1 else "a difference of steady leans"
+        ],
+        "plans": [vars(plan) | {"cost": each and each * plan.requests} for plan in plans],
+    }
+
+
+def _print_replies(planned: dict[str, Any], detect: float | None) -> None:
+    parts, plans = planned["parts"], planned["plans"]
+    two = len(parts) > 1
+    what = "a difference of steady leans" if two else "a steady lean"
     what = f"{what} of {detect:g}" if detect is not None else what
-    title = f"To find {what} in {percent(power)} of audits of {len(known[0].groups)} groups"
-    if len(runs) > 1:
-        title += " and two models"
-    sentence(f"{title}:")
-    headings = ["replies", "contexts", "requests", "finds", *([] if each is None else ["cost"])]
-    rows = []
-    for plan in plans:
-        row = [f"{plan.replies}", f"{plan.contexts:,}", f"{plan.requests:,}", f"{plan.finds:.3f}"]
-        rows.append([*row, *([] if each is None else [f"{each * plan.requests:,.2f}"])])
-    print_rows("", headings, rows, words=())
-    best = min(plans, key=lambda plan: plan.finds if detect is None else plan.requests)
-    for run, split in zip(runs, known, strict=True):
-        lean, swing, dice = split.parts
-        sentence(f"Variance in {run.model}: lean {lean:.3f}, swing {swing:.3f}, dice {dice:.3f}.")
+    title = f"To find {what} in {percent(planned['power'])} of audits of {planned['groups']} groups"
+    sentence(f"{title}{' and two models' if two else ''}:")
+    forms = {"replies": "d", "contexts": ",", "requests": ",", "finds": ".3f"}
+    if plans[0]["cost"] is not None:
+        forms["cost"] = ",.2f"
+    rows = [[f"{plan[key]:{form}}" for key, form in forms.items()] for plan in plans]
+    print_rows("", [*forms], rows, words=())
+    for part in parts:
+        said = "lean {lean:.3f}, swing {swing:.3f}, dice {dice:.3f}".format_map(part)
+        sentence(f"Variance in {part['model']}: {said}.")
+    best = min(plans, key=lambda plan: plan["finds"] if detect is None else plan["requests"])
     sentence(
         f"{'Fewest requests' if detect is not None else 'Best use of them'}: "
-        f"{counted(best.contexts, 'context')} with "
-        f"{'1 reply' if best.replies == 1 else f'{best.replies} replies'} each; one reply alone "
-        "does not tell dice from swing."
+        f"{counted(best['contexts'], 'context')} with "
+        f"{'1 reply' if best['replies'] == 1 else '{replies} replies'.format_map(best)} each; one "
+        "reply alone does not tell dice from swing."
     )
 
 
-def _estimate(
+def _of_contexts(
     pilots: list[Run],
     groups: int,
     settings: AuditSettings,
-    *,
     precision: float | None,
     detect: float | None,
-    effective: int | None,
     power: float,
 ) -> dict[str, Any]:
     """How many contexts are needed, and what they can tell."""
-    if len(pilots) > 2:
-        raise SettingsError(f"plan: expected at most two pilot runs, found {len(pilots)}")
     one, level = planning.Spread(planning.SPREAD, "a guess, without a pilot"), settings.level
     if pilots:
         how = {**pilots[0].record.settings.inference(), "level": level}
@@ -254,8 +246,6 @@ def _estimate(
         needed["precision"] = planning.contexts_for_precision(one, precision, level=level)
     if detect is not None:
         needed["detect"] = planning.contexts_to_detect(pair, detect, level=level, power=power)
-    if effective is not None:
-        needed["contexts"] = effective
     n = max(needed.values())
     total, tokens = n, None
     if pilots:

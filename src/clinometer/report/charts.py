@@ -16,6 +16,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from textwrap import wrap
 from typing import Any
 
@@ -34,17 +35,17 @@ __all__ = [
     "Spec",
     "answers",
     "arrows",
+    "away_axis",
     "cobias",
     "density",
-    "departures",
     "differences",
     "disagreements",
     "growing_dissimilarity",
-    "leans",
-    "measures",
     "plane",
+    "points",
     "regression",
     "risks",
+    "share_axis",
     "shares",
     "spread",
     "trend",
@@ -336,21 +337,135 @@ def numbered_points(frame: pd.DataFrame, width: int, **channels: Any) -> list[Sp
     ]
 
 
-# --- One model: its groups, single answers, distributions, and a lean against a factor ------------
+# --- Points: one row per group, statement or model, and a panel per number ------------------------
 
 #: Height of a row of a group, in pixels.
 GROUP_ROW = 19
 
+#: The options of a horizontal channel for the numbers of a table, in a width.
+Axis = Callable[[pd.DataFrame, int], Spec]
 
-def share_axis(
-    ends: tuple[str, str],
-    middle: tuple[float, str],
+
+@dataclass(frozen=True)
+class Panel:
+    """One number of every row: its title, what it is, its colour, and where its axis from 0 ends;
+    panels without an end share one."""
+
+    name: str = ""
+    about: str = ""
+    ink: str = INK
+    end: float | None = None
+
+
+_ENDS = ("low", "high", "range_low", "range_high", "chance_low", "chance_high")
+
+
+def points(
+    table: pd.DataFrame,
     *,
-    colours: tuple[str, str] = (SOFT, SOFT),
+    axis: Axis | None = None,
+    panels: Sequence[Panel] = (),
+    row: int = 24,
+    room: int = 170,
+    faint: bool = False,
     width: int = WIDE,
 ) -> Spec:
-    """An axis of shares along the top: a tick at every quarter, with what 0, the reference
-    (`middle`) and 1 mean in words. A reference between two ticks has a line only."""
+    """One row per name: a dot at its value, thick its interval, thin its range. Panels stand next
+    to each other on a page and below each other on a phone; on one axis always below each other.
+
+    table: name and value, in display order; about (in words, else text says the value); and
+    optionally panel, low and high (the interval), range_low and range_high, chance_low and
+    chance_high (a grey band behind the dot), each NaN where there is none; clear (a ring where it
+    is not); ink (its colour where it is clear, else that of its panel); pale (True for rows that
+    serve as a comparison); label (of the row, in full). axis: of all panels; without it each begins
+    at 0. room: for the names, in pixels. faint: as a background, because the words carry hardly any
+    probability.
+    """
+    usual = {"panel": "", "clear": True, "pale": False}
+    frame = table.reset_index(drop=True)
+    frame = floats(pd.DataFrame({**usual, **frame.to_dict("series")}), "value", *_ENDS)
+    if "label" not in frame:
+        frame["label"] = frame["name"].map(labelled(frame["name"], 40))
+    if "about" not in frame:
+        frame = described(frame, "{label}: {panel} {text}")
+    shown, clear = panels or [*map(Panel, frame["panel"].unique())], frame["clear"].astype(bool)
+    own = frame["panel"].map({panel.name: panel.ink for panel in shown})
+    frame["ink"] = frame["ink"].where(clear, MARK) if "ink" in frame else own
+    frame["fill"] = frame["ink"].where(clear, PAGE)
+    fade = 0.35 if faint else 1.0
+    frame["seen"] = np.where(frame["pale"].eq(True), 0.4, fade)
+    shared = float(frame[["value", "high", "chance_high"]].max().max() or 1.0)
+    form = {"orient": "top", "format": "~r", "tickCount": 3}
+    if is_narrow(width) or len(shown) == 1:
+        form["tickCount"] = 5
+
+    def draw(panel: Panel, _: pd.DataFrame) -> list[Spec]:
+        scale = {"domain": [0, 1.02 * (panel.end or shared)], "nice": True}
+        x: Spec = {"title": None, "scale": scale, "axis": form}
+        if axis is not None:
+            x = axis(frame, width) | ({} if panel is shown[0] else {"title": None})
+        ink, point = as_is("ink"), {"size": 80, "strokeWidth": 1.5}
+
+        def span(kind: str, ends: str, colour: Spec, **look: Any) -> Spec:
+            low, far = f"{ends}low", {"field": f"{ends}high"}
+            return marks(kind, look=look, needs=low, x=q(low, **x), x2=far, color=colour)
+
+        return [
+            span("bar", "chance_", {"value": LINE}, height=16),
+            span("rule", "range_", ink, strokeWidth=1, opacity=0.5 * fade),
+            span("bar", "", ink, height=6, cornerRadius=3, opacity=0.45 * fade),
+            marks("point", look=point, x=q("value", **x), fill=as_is("fill"), stroke=ink,
+                  description=ABOUT, opacity=q("seen", scale=None)),
+        ]  # fmt: skip
+
+    if not shown[0].name:
+        y = group_axis(frame["label"], width, room=room)
+        chart = layers(*draw(shown[0], frame), data=frame, y=y)
+        return fitted(chart, width, row * len(frame))
+    return _panels(frame, shown, draw, width, beside=axis is None, row=row)
+
+
+def _panels(
+    frame: pd.DataFrame,
+    panels: Sequence[Panel],
+    draw: Callable[[Panel, pd.DataFrame], list[Spec]],
+    width: int,
+    *,
+    beside: bool = True,
+    row: int = 24,
+) -> Spec:
+    """A panel for each number, a row for each label; `draw` makes the layers of a panel of its part
+    of the table."""
+    every = list(dict.fromkeys(frame["label"]))
+    left, across = gutter(every, width), 1 if is_narrow(width) or not beside else len(panels)
+    plot = (width - left - 26 * (across - 1) - 16) / across
+    views = []
+    for i, panel in enumerate(panels):
+        part = frame[frame["panel"] == panel.name]
+        labels = every if beside else [*part["label"]]
+        y = group_axis(labels, width, extent=left)
+        if i and across > 1:
+            y["axis"] = {"labels": False, "minExtent": 0}
+        title: Spec = {"text": brief(panel.name, 60), "fontSize": 12, "offset": 2}
+        if beside:
+            about = wrapped(panel.about, int(plot)) if panel.about else []
+            title |= {"subtitle": about, "fontSize": 13, "offset": 6, "frame": "group"}
+            title["color"] = panel.ink
+        view = layers(*draw(panel, part), data=part, y=y)
+        views.append({**view, "title": title, "width": plot, "height": row * len(labels)})
+    return several_views(views, width, beside=beside, spacing=26 if beside else 16)
+
+
+def share_axis(
+    _: pd.DataFrame,
+    width: int,
+    *,
+    ends: tuple[str, str],
+    middle: tuple[float, str] = (0.5, "even"),
+    colours: tuple[str, str] = (SOFT, SOFT),
+) -> Spec:
+    """Shares along the top: a tick at every quarter, with what 0, the reference (`middle`) and 1
+    mean in words. A reference between two ticks has a line only."""
     at, name = middle
     first, last = (brief(end, 18) for end in ends)
     half = f"{name} · 50 %" if at == 0.5 else "50 %"
@@ -365,7 +480,7 @@ def share_axis(
 
     reference = f"datum.value === {json.dumps(at)}"
     labels = ",".join(map(json.dumps, texts))
-    return {
+    axis = {
         "orient": "top",
         "values": sorted(set(ticks)),
         "labelExpr": f"[{labels}][indexof({json.dumps(ticks)}, datum.value)]",
@@ -376,120 +491,46 @@ def share_axis(
         "gridColor": {"condition": {"test": reference, "value": MARK}, "value": LINE},
         "gridDash": {"condition": {"test": reference, "value": [3, 3]}, "value": []},
     }
+    return {"title": None, "axis": axis, "scale": {"domain": [0, 1], "clamp": True}}
 
 
-def leans(
-    table: pd.DataFrame,
-    *,
-    categories: tuple[str, str],
-    colours: tuple[str, str] | None = None,
-    reference: tuple[float, str] = (0.5, "even"),
-    faint: bool = False,
-    width: int = WIDE,
+def away_axis(
+    frame: pd.DataFrame, width: int, *, ends: tuple[str, str], unit: str = "", digits: str = "~g"
 ) -> Spec:
-    """One row per group: a dot at its mean share of the second category, thick the interval of
-    that mean, thin the range of its contexts.
-
-    table: group, share, low, high, mean_low and mean_high (NaN without an interval), favoured (a
-    category), clear, about, in display order. A group whose lean is not clear is a grey ring.
-    colours: of the categories. reference: its share and its name. faint: as a background, because
-    the words carry hardly any probability.
-    """
-    first, last = colours or category_colours(2)
-    ends = (f"all {categories[0]}", f"all {categories[1]}")
-    axis = share_axis(ends, reference, colours=(first, last), width=width)
-    x = {"title": None, "axis": axis, "scale": {"domain": [0, 1], "clamp": True}}
-    inks = dict(zip(categories, (first, last), strict=True))
-    return fitted(_dots(table, inks, x, width, faint=faint), width, GROUP_ROW * len(table))
-
-
-def departures(
-    table: pd.DataFrame,
-    *,
-    colours: tuple[str, str],
-    ends: tuple[str, str],
-    unit: str,
-    faint: bool = False,
-    digits: str = "~g",
-    width: int = WIDE,
-) -> Spec:
-    """How far each group is above or below what all groups get in the same context, in panels
-    below each other on one axis.
-
-    table: as for `leans`, with share, mean_low and mean_high as distances, favoured one of `ends`,
-    and panel (its name), the panels one after the other. ends: what left and right of zero mean.
-    """
-    reach = float(np.nanmax(table[["share", "mean_low", "mean_high"]].abs().to_numpy(float)) or 1.0)
-    left = gutter(distinct(table["group"], 30), width)
-    plot = width - left - 20
-    direction = wrapped(f"← {'  ·  '.join(filter(None, (ends[0], unit, ends[1])))} →", plot)
-    axis = {"orient": "top", **signed_axis(3 if is_narrow(width) else 7, digits)}
-    # Nice ends are ticks: no mark stands outside of them.
-    x: Spec = {"title": direction, "axis": axis, "scale": {"domain": [-reach, reach], "nice": True}}
-    inks, views = dict(zip(ends, colours, strict=True)), []
-    for name, part in table.groupby("panel", sort=False):
-        view = _dots(part, inks, x, width, faint=faint, extent=left)
-        title = {"title": {"text": brief(name, 60), "fontSize": 12, "offset": 2}} if name else {}
-        views.append({**view, **title, "width": plot, "height": GROUP_ROW * len(part)})
-        x = {**x, "title": None}
-    return several_views(views, width)
+    """Distances to both sides of zero; `ends` are what left and right of it mean."""
+    reach = float(np.nanmax(frame[["value", "low", "high"]].abs().to_numpy()) or 1.0)
+    direction = f"← {'  ·  '.join(filter(None, (ends[0], unit, ends[1])))} →"
+    return {
+        "title": wrapped(direction, int(0.7 * width)),
+        "axis": {"orient": "top", **signed_axis(3 if is_narrow(width) else 7, digits)},
+        # Nice ends are ticks: no mark stands outside of them.
+        "scale": {"domain": [-reach, reach], "nice": True},
+    }
 
 
 def cobias(table: pd.DataFrame, *, width: int = WIDE) -> Spec:
-    """One row per statement: a dot at its COBIAS, a thick line for its interval; the axis is as
-    long as they need.
+    """The COBIAS of statements, on an axis as long as they need.
 
     table: text, cobias, cobias_low, cobias_high (NaN without an interval), in display order.
     """
-    names = {"text": "group", "cobias": "share"}
-    names |= {"cobias_low": "mean_low", "cobias_high": "mean_high"}
-    said = [brief(text, 90) for text in table["text"]]
-    frame = table[list(names)].rename(columns=names).assign(favoured="", clear=True, said=said)
-    frame = described(frame, "{said} COBIAS {share:.3f}")
-    ends = frame[["mean_low", "mean_high", "share"]].to_numpy(dtype=float)
-    first = max(0.0, np.floor(10 * np.nanmin(ends) - 1e-9) / 10)
-    last = min(1.0, np.ceil(10 * np.nanmax(ends) + 1e-9) / 10)
-    title = wrapped("← less reliable  ·  COBIAS  ·  more →", int(0.6 * width))
-    axis = {"orient": "top", "format": ".1f", "tickMinStep": 0.1, "tickCount": 5}
-    scale = {"domain": [first, last], "clamp": True, "nice": False, "zero": False}
-    x = {"title": title, "axis": axis, "scale": scale}
-    dots = _dots(frame, {"": BIAS}, x, width, room=320, length=90)
-    return fitted(dots, width, 21 * len(frame))
+
+    def axis(frame: pd.DataFrame, width: int) -> Spec:
+        ends = frame[["value", "low", "high"]].to_numpy()
+        first = max(0.0, np.floor(10 * np.nanmin(ends) - 1e-9) / 10)
+        last = min(1.0, np.ceil(10 * np.nanmax(ends) + 1e-9) / 10)
+        return {
+            "title": wrapped("← less reliable  ·  COBIAS  ·  more →", int(0.6 * width)),
+            "axis": {"orient": "top", "format": ".1f", "tickMinStep": 0.1, "tickCount": 5},
+            "scale": {"domain": [first, last], "clamp": True, "nice": False, "zero": False},
+        }
+
+    names = {"cobias": "value", "cobias_low": "low", "cobias_high": "high"}
+    frame = table[["text", *names]].rename(columns=names).assign(ink=BIAS)
+    frame = described(frame.assign(label=distinct(table["text"], 90)), "{label} COBIAS {value:.3f}")
+    return points(frame, axis=axis, row=21, room=320, width=width)
 
 
-def _dots(
-    table: pd.DataFrame,
-    inks: Mapping[str, str],
-    x: Spec,
-    width: int,
-    *,
-    faint: bool = False,
-    length: int = 40,
-    extent: int | None = None,
-    room: int = 170,
-) -> Spec:
-    """Hairline, interval and dot of each group, named down the side; `x` is the axis of all of
-    them."""
-    frame = floats(table.reset_index(drop=True), "mean_low", "mean_high")
-    frame = frame.assign(label=distinct(table["group"], length))
-    clear = frame["clear"].astype(bool)
-    frame["ink"] = frame["favoured"].map(inks).where(clear, MARK)
-    frame["fill"] = frame["ink"].where(clear, PAGE)
-    seen = 0.35 if faint else 1.0
-    thick = {"height": 6, "cornerRadius": 3, "opacity": 0.45 * seen}
-    point = {"size": 80, "strokeWidth": 1.5, "opacity": seen}
-    parts = [
-        marks("bar", look=thick, needs="mean_low", x=q("mean_low", **x), x2={"field": "mean_high"},
-              color=as_is("ink")),
-        marks("point", look=point, x=q("share", **x), fill=as_is("fill"), stroke=as_is("ink"),
-              description=ABOUT),
-    ]  # fmt: skip
-    if "low" in frame:
-        thin = {"strokeWidth": 1, "opacity": 0.5 * seen}
-        range_of = {"x": q("low", **x), "x2": {"field": "high"}, "color": as_is("ink")}
-        parts.insert(0, marks("rule", look=thin, **range_of))
-    y = group_axis(frame["label"], width, extent=extent, room=room)
-    return layers(*parts, data=frame, y=y)
+# --- One model: its groups, single answers, distributions, and a lean against a factor ------------
 
 
 def shares(
@@ -498,7 +539,7 @@ def shares(
     """One stacked bar per group: the share of each category.
 
     table: group, category, share, clear, about; a group whose lean is not clear has a grey name.
-    faint: as for `leans`.
+    faint: as for `points`.
     """
     names = labelled(categories, 24)
     labels = labelled(table["group"], 40)
@@ -712,87 +753,10 @@ def regression(
 
 _TITLES = {**HEADINGS, **TITLES}
 _INKS = {"R": INK, "R_bias": BIAS, "R_volatility": VOLATILITY}
-_ENDS = ("low", "high", "chance_low", "chance_high")
-
-
-@dataclass(frozen=True)
-class Panel:
-    """One number of every model: its title, what it is, its colour, and where its axis ends; panels
-    without an end share one."""
-
-    name: str
-    about: str = ""
-    ink: str = INK
-    end: float | None = None
-
-
-def measures(table: pd.DataFrame, *, panels: Sequence[Panel], width: int = WIDE) -> Spec:
-    """One row per model and one panel per number: a dot with its interval, from 0. Panels stand
-    next to each other on a page, below each other on a phone.
-
-    table: name, panel, value, low, high (NaN without an interval), text (beside the dot), and
-    optionally clear (a ring where it is not), pale (True for rows that serve as a comparison), and
-    chance_low, chance_high (a grey band behind the dot); models in the order of the first panel.
-    """
-    frame = floats(table, "value", *_ENDS)
-    frame["label"] = frame["name"].map(labelled(frame["name"], 40))
-    frame["ink"] = frame["panel"].map({panel.name: panel.ink for panel in panels})
-    clear = frame["clear"].astype(bool) if "clear" in frame else pd.Series(True, frame.index)
-    frame["fill"] = frame["ink"].where(clear, PAGE)
-    frame["seen"] = np.where(frame["pale"].eq(True), 0.4, 1.0) if "pale" in frame else 1.0
-    frame = described(frame, "{label}: {panel} {text}")
-    shared = float(frame[["value", "high", "chance_high"]].max().max() or 1.0)
-    ticks = 5 if is_narrow(width) or len(panels) == 1 else 3
-
-    def draw(panel: Panel, _: pd.DataFrame) -> list[Spec]:
-        scale = {"domain": [0, 1.02 * (panel.end or shared)], "nice": True}
-        axis = {"orient": "top", "tickCount": ticks, "format": "~r"}
-        x = {"title": None, "scale": scale, "axis": axis}
-        point = {"size": 80, "strokeWidth": 1.5}
-        return [
-            marks("bar", look={"height": 16, "color": LINE}, needs="chance_low",
-                  x=q("chance_low", **x), x2={"field": "chance_high"}),
-            marks("bar", look={"height": 6, "cornerRadius": 3, "opacity": 0.4}, needs="low",
-                  x=q("low", **x), x2={"field": "high"}, color=as_is("ink")),
-            marks("point", look=point, x=q("value", **x), fill=as_is("fill"), stroke=as_is("ink"),
-                  description=ABOUT, opacity=q("seen", scale=None)),
-        ]  # fmt: skip
-
-    return _panels(frame, panels, draw, width)
-
-
-def _panels(
-    frame: pd.DataFrame,
-    panels: Sequence[Panel],
-    draw: Callable[[Panel, pd.DataFrame], list[Spec]],
-    width: int,
-) -> Spec:
-    """A panel for each number, a row for each label of the table; `draw` makes the layers of a
-    panel of its part of the table."""
-    labels = list(dict.fromkeys(frame["label"]))
-    left, across = gutter(labels, width), 1 if is_narrow(width) else len(panels)
-    plot = (width - left - 26 * (across - 1) - 16) / across
-    views = []
-    for i, panel in enumerate(panels):
-        part = frame[frame["panel"] == panel.name]
-        y = group_axis(labels, width, extent=left)
-        if i and across > 1:
-            y["axis"] = {"labels": False, "minExtent": 0}
-        title = {
-            "text": panel.name,
-            "subtitle": wrapped(panel.about, int(plot)) if panel.about else [],
-            "fontSize": 13,
-            "color": panel.ink,
-            "offset": 6,
-            "frame": "group",
-        }
-        view = layers(*draw(panel, part), data=part, y=y)
-        views.append({**view, "title": title, "width": plot, "height": 24 * len(labels)})
-    return several_views(views, width, beside=True, spacing=26)
 
 
 def risks(table: pd.DataFrame, *, about: Sequence[str] = ("", "", ""), width: int = WIDE) -> Spec:
-    """R, bias and volatility risk of each model: `measures` of a table with one row per model.
+    """R, bias and volatility risk of each model: `points` of a table with one row per model.
 
     table: name, then R, R_bias, R_volatility, each also with _low and _high (may be missing) and
     _chance_low and _chance_high (a grey band behind the dot), and optionally pale. about: what each
@@ -801,13 +765,13 @@ def risks(table: pd.DataFrame, *, about: Sequence[str] = ("", "", ""), width: in
     rows = []
     for row in table.to_dict("records"):
         for measure, title in TITLES.items():
-            ends = {end: row.get(f"{measure}_{end}") for end in _ENDS}
+            ends = {end: row.get(f"{measure}_{end}") for end in _ENDS if "range" not in end}
             text = f"{row[measure]:.3f}{_span(ends['low'], ends['high'])}"
             named = {"name": row["name"], "panel": title, "pale": row.get("pale") is True}
             rows.append({**named, "value": row[measure], **ends, "text": text})
     each = zip(TITLES.values(), about, _INKS.values(), strict=True)
     panels = [Panel(title, words, ink) for title, words, ink in each]
-    return measures(pd.DataFrame(rows), panels=panels, width=width)
+    return points(pd.DataFrame(rows), panels=panels, width=width)
 
 
 def differences(table: pd.DataFrame, *, width: int = WIDE) -> Spec:
@@ -816,22 +780,17 @@ def differences(table: pd.DataFrame, *, width: int = WIDE) -> Spec:
     table: pair, measure (R, R_bias, R_volatility), value, low, high. An interval that holds zero
     has a ring instead of a dot.
     """
-    frame = table.astype({"low": float, "high": float})
+    frame = table.astype({"low": float, "high": float}).rename(columns={"pair": "name"})
     frame = frame.sort_values("measure", key=lambda m: m.map([*_TITLES].index), kind="stable")
-    ends = ("the first is lower", "the first is higher")
+    spans = [_span(low, high, "+.3f") for low, high in frame[["low", "high"]].to_numpy()]
     frame = frame.assign(
         clear=(frame["low"] > 0) | (frame["high"] < 0) | frame["low"].isna(),
-        favoured=ends[1],
         panel=frame["measure"].map(_TITLES),
-        about=[
-            f"{brief(r['pair'], 60)}: {_TITLES[r['measure']]} {r['value']:+.3f}"
-            f"{_span(r['low'], r['high'], '+.3f')}"
-            for r in frame.to_dict("records")
-        ],
+        ink=INK,
+        text=frame["value"].map("{:+.3f}".format) + spans,
     )
-    names = {"pair": "group", "value": "share", "low": "mean_low", "high": "mean_high"}
-    frame = frame.rename(columns=names)
-    return departures(frame, colours=(INK, INK), ends=ends, unit="", digits=".2~f", width=width)
+    axis = partial(away_axis, ends=("the first is lower", "the first is higher"), digits=".2~f")
+    return points(frame, axis=axis, row=GROUP_ROW, width=width)
 
 
 def _span(low: object, high: object, form: str = ".3f") -> str:
@@ -964,8 +923,7 @@ def spread(
     """
     labels = labelled(table["group"], 40)
     frame = table.assign(label=table["group"].map(labels))
-    axis = share_axis((f"no {category}", f"all {category}"), reference, width=width)
-    x = {"title": None, "axis": axis, "scale": {"domain": [0, 1]}}
+    x = share_axis(frame, width, ends=(f"no {category}", f"all {category}"), middle=reference)
     ranges = frame.groupby("label", sort=False)["share"].agg(["min", "max"]).reset_index()
     dot = {"size": 200, "opacity": 1, "stroke": PAGE, "strokeWidth": 1.5}
     chart = layers(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -221,33 +222,36 @@ def _dots(cells: CellStatistics, groups: Sequence[int], width: int) -> charts.Sp
     names, colours = run.preferences.categories, palette(run)
     words = "" if asks(run) else " words"
     ends = np.stack([*cells.share_range, *cells.mean_ends])[:, groups, end]
-    frame = pd.DataFrame(dict(zip(("low", "high", "mean_low", "mean_high"), ends, strict=True)))
-    frame = frame.assign(
-        group=[run.risks.groups[x] for x in groups],
-        share=cells.share[groups, end],
-        favoured=[names[y] for y in cells.side[groups]],
+    columns = ("range_low", "range_high", "low", "high")
+    frame = pd.DataFrame(dict(zip(columns, ends, strict=True))).assign(
+        name=[run.risks.groups[x] for x in groups],
+        value=cells.share[groups, end],
+        ink=[colours[y] for y in cells.side[groups]],
         clear=cells.clear[groups],
     )
     frame["about"] = [
-        f"{brief(r['group'], 40)}: {percent(r['share'])} {names[end]}{words} on average"
-        f"{_ends_of(r, percent)}; its {context_noun(run)}s {percent(r['low'])} to "
-        f"{percent(r['high'])}; {'clear' if r['clear'] else 'not clear'}"
+        f"{brief(r['name'], 40)}: {percent(r['value'])} {names[end]}{words} on average"
+        f"{_ends_of(r, percent)}; its {context_noun(run)}s {percent(r['range_low'])} to "
+        f"{percent(r['range_high'])}; {_clarity(r)}"
         for r in frame.to_dict("records")
     ]
-    return charts.leans(
-        frame,
-        categories=(names[1 - end], names[end]),
+    axis = partial(
+        charts.share_axis,
+        ends=(f"all {names[1 - end]}", f"all {names[end]}"),
+        middle=_reference_share(cells, end),
         colours=(colours[1 - end], colours[end]),
-        reference=_reference_share(cells, end),
-        faint=is_faint(run),
-        width=width,
     )
+    return charts.points(frame, axis=axis, row=charts.GROUP_ROW, faint=is_faint(run), width=width)
+
+
+def _clarity(row: Mapping[Any, Any]) -> str:
+    return "clear" if row["clear"] else "not clear"
 
 
 def _ends_of(row: Mapping[Any, Any], form: Callable[[float], str]) -> str:
-    if np.isnan(row["mean_low"]):
+    if np.isnan(row["low"]):
         return ""
-    return f" (interval {form(row['mean_low'])} to {form(row['mean_high'])})"
+    return f" (interval {form(row['low'])} to {form(row['high'])})"
 
 
 def _stacks(cells: CellStatistics, groups: Sequence[int], width: int) -> charts.Spec:
@@ -291,15 +295,15 @@ def _departures_figure(cells: CellStatistics) -> Figure:
     frame = pd.concat([part.iloc[_few(list(range(len(part))))] for part in parts])
     of = "the mean named over its panel" if panels else f"what all {noun_of(run)[0]} get"
     title = f"{_question(run)} By {group_noun(run)}"
-    columns = {"panel": "shown as", "share": unit, "mean_low": "low", "mean_high": "high"}
+    columns = {"panel": "shown as", "away": unit, "away_low": "low", "away_high": "high"}
     return Figure(
         key="groups",
         title=title,
         caption=(
             f"{_shown_of(len(frame), len(every))}Dot: from {of} in the same {context_noun(run)}, "
-            f"in {unit}.{_thick(run, frame['mean_low'])} Ring: not clear."
+            f"in {unit}.{_thick(run, frame['away_low'])} Ring: not clear."
         ),
-        alt=f"{title}. {unit.capitalize()} from {of}: {_each(frame.head(40), 'share', _signed)}.",
+        alt=f"{title}. {unit.capitalize()} from {of}: {_each(frame.head(40), 'away', _signed)}.",
         draw=lambda width: _departures(run, frame, width),
         table=frame.rename(columns=columns)[
             [*(["shown as"] if panels else []), "group", unit, "low", "high", "clear"]
@@ -344,8 +348,8 @@ def distances(run: Run, leans: Sequence[GroupLean] | None = None) -> pd.DataFram
         ends = [np.nan if v is None else sign * v for v in (one.low, one.high)]
         low, high = ends if sign > 0 else reversed(ends)
         rows.append((one.group, sign * one.lean, low, high, one.category is not None))
-    frame = pd.DataFrame(rows, columns=["group", "share", "mean_low", "mean_high", "clear"])
-    return frame.assign(panel="").sort_values("share", kind="stable", ignore_index=True)
+    frame = pd.DataFrame(rows, columns=["group", "away", "away_low", "away_high", "clear"])
+    return frame.assign(panel="").sort_values("away", kind="stable", ignore_index=True)
 
 
 def _departures(run: Run, table: pd.DataFrame, width: int) -> charts.Spec:
@@ -354,20 +358,16 @@ def _departures(run: Run, table: pd.DataFrame, width: int) -> charts.Spec:
     if not run.risks.criterion.points:
         ends = (f"more {names[1 - end]}", f"more {names[end]}")
         colours = (palette(run)[1 - end], palette(run)[end])
-    frame = table.assign(favoured=np.where(table["share"] < 0, *ends))
+    columns = {"group": "name", "away": "value", "away_low": "low", "away_high": "high"}
+    frame = table.rename(columns=columns)
+    frame["ink"] = np.where(frame["value"] < 0, *colours)
     frame["about"] = [
-        f"{brief(r['group'], 40)}: {_signed(r['share'])} {unit}{_ends_of(r, _signed)}; "
-        f"{'clear' if r['clear'] else 'not clear'}"
+        f"{brief(r['name'], 40)}: {_signed(r['value'])} {unit}{_ends_of(r, _signed)}; {_clarity(r)}"
         for r in frame.to_dict("records")
     ]
-    return charts.departures(
-        frame,
-        colours=colours,
-        ends=ends,
-        unit=unit if table["panel"].any() else f"{unit} from the average",
-        faint=is_faint(run),
-        width=width,
-    )
+    unit = unit if table["panel"].any() else f"{unit} from the average"
+    axis = partial(charts.away_axis, ends=ends, unit=unit)
+    return charts.points(frame, axis=axis, row=charts.GROUP_ROW, faint=is_faint(run), width=width)
 
 
 def _signed(value: float) -> str:
@@ -619,7 +619,7 @@ def parts_figure(runs: Sequence[Run], names: Sequence[str]) -> Figure | None:
             f"a standard deviation in {unit}. {'; '.join(dict.fromkeys(map(basis, runs)))}."
         ),
         alt=f"Points with intervals. {said}.",
-        draw=lambda width: charts.measures(drawn, panels=panels, width=width),
+        draw=lambda width: charts.points(drawn, panels=panels, width=width),
         table=table,
     )
 

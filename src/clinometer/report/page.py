@@ -201,7 +201,6 @@ class Report:
         if self.interactive:  # as text that cannot end the block of the page that holds it
             data = explorer_data(self.summaries[0], words=_HELD_WORDS)
             explorer = data.replace("<", "\\u003c")
-        said, not_said = limits(runs)
         return render_document(
             "report.html",
             css=asset("explorer.css") if explorer else "",
@@ -217,8 +216,7 @@ class Report:
             comparison=self.compared,
             extras=self.extras,
             study=any(extra.first for extra in self.extras),
-            said=said,
-            not_said=not_said,
+            asked=runs and all(asks(r) or r.preferences.answers is not None for r in runs),
         )
 
     def figures(self) -> list[Figure]:
@@ -589,52 +587,6 @@ def _risk_chips(run: Run) -> list[Chip]:
 _THIN_N, _THIN_WIDTH = 30, 0.5
 _GOOD_N, _GOOD_WIDTH = 100, 0.25
 
-NOT_SAID = (
-    "They do not say that a model is fair or unfair in use, and a low number is no certificate: "
-    "other groups, contexts or words can give another one.",
-    "They describe probabilities of words, not what a product built on the model shows to people.",
-    "A lean can mirror the world, the training text or the wording of the contexts; the numbers "
-    "do not tell which, and the reference they measure from (even shares, unless another was "
-    "given) is a choice, not a truth.",
-    "A risk of 0.4 is not “twice as bad” as one of 0.2 for the people concerned: the scale is "
-    "one of probability, not of harm.",
-)
-
-SAID = (
-    "Each model was asked the same question about every group in every context, and the "
-    "probability of the words of each category was read off.",
-    "R, the discrimination risk, is how far its answers are from the reference on average: 0 is "
-    "always the reference, 1 always the same extreme.",
-    "Bias risk is the part that stays when contexts are averaged: a steady lean. Volatility risk "
-    "is the rest: the model leans one way in one sentence and another way in the next.",
-)
-
-#: Of questions, and of replies that were counted.
-NOT_SAID_ASKED = (
-    NOT_SAID[0],
-    "They describe answers to the questions that were asked, not what a product built on the "
-    "model decides about people.",
-    *NOT_SAID[2:],
-)
-SAID_ASKED = (
-    "Each model was asked the same questions about every group, and its answers were read: the "
-    "probability of each option, or the options that sampled replies choose. What is none of "
-    "them is other.",
-    "R, the discrimination risk, is how far its answers are from the reference on average: the "
-    "share of answers that would have to change, or of the rating scale by which they would have "
-    "to move. Where the reference is the mean of the groups, 0 means that all groups get the same "
-    "answers.",
-    "Bias risk is the part that stays when questions are averaged: a steady lean. Volatility risk "
-    "is the rest: a group gets more than its share in one question and less in the next.",
-)
-
-
-def limits(runs: Sequence[Run]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """What the numbers of a page say, and what they do not."""
-    if runs and all(asks(run) or run.preferences.answers is not None for run in runs):
-        return SAID_ASKED, NOT_SAID_ASKED
-    return SAID, NOT_SAID
-
 
 def lede(run: Run) -> tuple[str, ...]:
     """What follows the headline: how much of R is steady, and what else moves the answer. The strip
@@ -719,8 +671,7 @@ def explorer_data(summary: RunSummary, *, words: int = 0) -> str:
     }
     if figures.measured_from_mean(run):
         away = figures.distances(run).set_index("group").reindex(list(p.groups))
-        for name in ("share", "mean_low", "mean_high"):
-            columns[name.replace("mean", "away").replace("share", "away")] = away[name].to_numpy()
+        columns |= {name: away[name].to_numpy() for name in ("away", "away_low", "away_high")}
         star = np.broadcast_to(p.grid.reference, p.values.shape)[0]
         columns["mean_share"] = star.astype(float)
     for name in ("r", "r_bias", "r_volatility"):

@@ -68,8 +68,7 @@ def parts_table(opened: Sequence[LoadedRun]) -> Table | None:
 
 def distances_table(run: Run) -> Table:
     """How far each group is from what all groups get in the same context, the lowest first."""
-    columns = {"share": "away", "mean_low": "away_low", "mean_high": "away_high"}
-    frame = distances(run).drop(columns="panel").rename(columns=columns)
+    frame = distances(run).drop(columns="panel")
     frame = frame.assign(clear=frame["clear"].map({True: "yes", False: "no"}))
     note = f"In {unit_of(run)} from what all groups get in the same context."
     return Table("distances", "Groups by their distance from the mean", frame, note)

@@ -139,7 +139,7 @@ def knowledge_findings(
                 "be without inconsistency over paraphrases.",
                 shown,
                 "{name}, {panel}: {text}",
-                charts.measures,
+                charts.points,
                 panels=[charts.Panel(name, end=1.0) for name in dict.fromkeys(shown["panel"])],
             )
         ],

@@ -44,8 +44,6 @@ from clinometer.report.page import (
 )
 from clinometer.report.reliability import is_reliability_run, reliability_story, render_reliability
 from clinometer.runs import Run, RunFolder
-from clinometer.runs.compare import compared
-from clinometer.runs.findings import Finding
 from clinometer.runs.folder.record import UNMEASURABLE
 from clinometer.runs.folder.recover import LoadedRun, open_run, progress, run_folders
 from clinometer.web.app import (
@@ -380,39 +378,18 @@ def viewer(root: Path, *, host: str = "127.0.0.1", token: str | None = None) -> 
             ]
         )
 
-    @app.get("/compare")
-    def compare(run: Annotated[list[str] | None, Query()] = None) -> HTMLResponse:
-        names = list(dict.fromkeys(run or ()))
-        if not 2 <= len(names) <= 6:
-            raise HTTPException(400, f"Compare two to six runs; {len(names)} were chosen.")
-        runs = [index.open(name).run for name in names]
-        problem, shown = "", []
-        findings: tuple[Finding, ...] = ()
-        try:
-            both = compared(runs, align="common")
-            shown, findings = tables.comparison_tables(both.comparison), both.findings
-        except ClinometerError as error:
-            problem = str(error)
-        return pages(
-            "compare.html",
-            ids=names,
-            runs=runs,
-            problem=problem,
-            findings=findings,
-            tables=shown,
-            live="",
-        )
-
     @app.get("/report")
-    def report(id: str) -> Response:
-        statements = _reliability(index, id)
+    def report(id: Annotated[list[str], Query()]) -> Response:
+        """The page of a run, or of several audits, which are compared there."""
+        names = list(dict.fromkeys(id))
+        if len(names) > 6:
+            raise HTTPException(400, f"A report has at most six runs; {len(names)} were chosen.")
+        statements = _reliability(index, names[0]) if len(names) == 1 else None
         if statements is not None:
             page = render_reliability(statements)
         else:
-            opened = index.open(id).loaded
-            if opened.run is None:
-                raise HTTPException(404, opened.notice)
-            page = render_report([opened.run])
+            opened = [index.open(name) for name in names]
+            page = render_report([one.run for one in opened])
         # The page has its own, stricter policy; ours would block its inline script.
         policy = "sandbox allow-scripts allow-downloads"
         return HTMLResponse(page, headers={"Content-Security-Policy": policy})
