@@ -137,9 +137,7 @@ def measure(
         used = n / seconds * flops / len(rows) / (peak * 1e12)
         return {"prompts_per_s": round(n / seconds), "mfu": round(used, 3)}
 
-    def ours(
-        *, backend: str = "", compiled: bool = True, rows: bool = False, **more: Any
-    ) -> dict[str, Any]:
+    def ours(*, backend: str = "", rows: bool = False, **more: Any) -> dict[str, Any]:
         scorer_class: Any = CausalScorer if causal else MaskedScorer
         model.set_attn_implementation("sdpa")  # a scorer chooses anew
         scorer = scorer_class(
@@ -151,8 +149,6 @@ def measure(
         )
         if rows:
             scorer.packing.give_up("requested")
-        if compiled:
-            scorer.expect(len(prompts))  # compiles the layers where that is repaid
         chosen = getattr(SDPBackend, backend, None)
         with sdpa_kernel(chosen) if chosen is not None else contextlib.nullcontext():
             # The first pass grows the pools of memory, chooses kernels and checks the packs.
@@ -161,7 +157,6 @@ def measure(
         found = speed(len(prompts), seconds)
         found["first_pass_prompts_per_s"] = round(len(prompts) / first)
         if causal:
-            found["compiled"] = scorer.compiled and not scorer.refused
             found["packing"] = scorer.packing.mode
         return found
 
@@ -172,10 +167,9 @@ def measure(
         return speed(n, timed(lambda: plain_loop(model, rows[:n], batch, mask_id), device))
 
     fast, slow = (0, 0) if settings.smoke else (16, 10)
-    stages.run(f"{kind}: clinometer, nothing compiled", fast, lambda: ours(compiled=False))
     stages.run(f"{kind}: plain loop, batch 16", slow, lambda: loop(2000 if causal else 6000, 16))
     stages.run(f"{kind}: one big padded batch", slow, lambda: loop(16000, 2048))
-    stages.run(f"{kind}: clinometer", fast, ours)  # what is compiled stays so
+    stages.run(f"{kind}: clinometer", fast, ours)
     for more in VARIANTS[kind]:
         label = " ".join(f"{k} {v}" for k, v in more.items())
         stages.run(f"{kind}: clinometer, {label}", fast, lambda more=more: ours(**more))

@@ -193,7 +193,7 @@ def _show(shown: dict[str, Any]) -> None:
 
 def doctor_command(
     clear_cache: bool = option(
-        False, help="Delete what is cached here: scores, compiled layers, converted GGUF models."
+        False, help="Delete what is cached here: scores, converted GGUF models."
     ),
     json_output: bool = JSON,
 ) -> None:
@@ -237,7 +237,6 @@ def _cached(*, clear: bool) -> dict[str, Any]:
     models = cache_folder() / "models"
     if clear:
         cache.clear()
-        shutil.rmtree(cache_folder() / "compiled", ignore_errors=True)
         shutil.rmtree(models, ignore_errors=True)
     return {
         "folder": str(cache_folder()),

@@ -187,9 +187,6 @@ class Scorer(ABC):
         # cores are busy as they are.
         return 2 if self.info.device.startswith("cuda") else 1
 
-    def expect(self, prompts: int) -> None:  # noqa: B027
-        """Say how many prompts an audit has, before the first is scored."""
-
     def keep(self, log: ReplyLog) -> None:
         """Keep replies in the log as they arrive, and ask for none that it has."""
         if self.client is not None:

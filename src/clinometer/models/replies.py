@@ -112,9 +112,6 @@ class ReplyScorer(Scorer):
     def blocks_at_once(self) -> int:
         return self.scorer.blocks_at_once
 
-    def expect(self, prompts: int) -> None:
-        self.scorer.expect(prompts)
-
     def keep(self, log: ReplyLog) -> None:
         self.scorer.keep(log)
 

@@ -358,16 +358,12 @@ class TransformerScorer(WordScorer):
         hook = head.register_forward_pre_hook(pick) if head is not None else None
         try:
             with light_kernels(planned=packed):
-                logits = self.call_model(inputs, packed=packed).logits
+                logits = self.model(**inputs).logits
         finally:
             if hook is not None:
                 hook.remove()
         scored: Tensor = logits[0] if picked else logits[rows, positions]
         return scored
-
-    def call_model(self, inputs: dict[str, Any], *, packed: bool) -> Any:
-        """The model's output for these inputs."""
-        return self.model(**inputs)
 
     def read(self, batch: Batch, **inputs: Any) -> Tensor:
         """Log-probabilities of the batch's wanted tokens, at its positions of what is read."""

@@ -14,7 +14,6 @@ packed is scored in plain rows, with the same result.
 from __future__ import annotations
 
 import copy
-import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -29,8 +28,6 @@ from clinometer.models.local.base import (
     Batch,
     TransformerScorer,
     fetch,
-    layers_of,
-    log,
     out_of_memory,
     overlapped,
     read_log_probs,
@@ -40,7 +37,6 @@ from clinometer.models.protocol import WordScores
 from clinometer.models.scoring.causal_job import AskedContinuations, Heads, Job, Rows
 from clinometer.models.tokens import NO_CHILD, ROOT, Tokens, WordList, head_tokens
 from clinometer.statistics.arrays import BoolArray, FloatArray, IntArray
-from clinometer.storage.atomic import cache_folder
 from clinometer.topics import Prompt
 
 
@@ -472,10 +468,6 @@ _SLAB = 32_768
 #: may be smaller for short ones: less attention saves 7 % of a 7B model's time on an H200, and 11 %
 #: with words of several tokens.
 _SHORT, _FEW_NODES = 32, 512
-#: Prompts times parameters from which on compiled layers are used, 150,000 prompts of a 7B model.
-#: They save a fifth of its time; compiling takes 4 to 10 s on an H200 the first time, and 3 s after
-#: that, most of it importing the compiler.
-_REPAID = 1e15
 
 
 class CausalScorer(TransformerScorer):
@@ -487,8 +479,6 @@ class CausalScorer(TransformerScorer):
 
     kind, auto_class = "causal", "AutoModelForCausalLM"
     gpu_batch_tokens = 16_384
-    #: whether layers are compiled, whether this audit repays it, and whether that has failed
-    compiled, repaid, refused = False, True, False
 
     def prepare(self) -> None:
         self._window = shortest_window(self.model.config)
@@ -502,38 +492,6 @@ class CausalScorer(TransformerScorer):
         self.pack_nodes = 1024 if self.device.type == "cuda" else 128
         if room is not None:  # for a pack and for what is asked behind it
             self.pack_nodes = max(1, min(self.pack_nodes, room // 3))
-
-    def expect(self, prompts: int) -> None:
-        repaid = prompts * self.model.num_parameters() >= _REPAID
-        if self.device.type == "cuda" and repaid and not self.compiled:
-            self.compile_layers()
-        self.repaid = repaid  # also after an audit that was longer
-
-    def compile_layers(self, **how: Any) -> None:
-        """Have the layers compiled when the first batch comes that asks for it. They share their
-        code, so that one graph serves them all, and PyTorch keeps it for the next process: in our
-        cache, since its own folder in /tmp may be another user's, and the code there is run."""
-        os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(cache_folder() / "compiled"))
-        for layer in layers_of(self.model):
-            layer.compile(dynamic=True, **how)
-            self.compiled = True
-
-    def call_model(self, inputs: dict[str, Any], *, packed: bool) -> Any:
-        """Compiled layers are used for packs without a cache, which would be another graph for each
-        layer."""
-        if not self.compiled:
-            return self.model(**inputs)
-        if packed and not inputs["use_cache"] and self.repaid and not self.refused:
-            try:
-                return self.model(**inputs)
-            except Exception as error:  # no compiler on this machine, or a layer it cannot take
-                if out_of_memory(error):
-                    raise
-                told = " ".join(str(error).split())[:160]
-                log.warning("layers are not compiled: %s: %s", type(error).__name__, told)
-                self.refused = True
-        with torch.compiler.set_stance("force_eager"):
-            return self.model(**inputs)
 
     def score_batch(self, prompts: Sequence[Prompt], words: WordList) -> WordScores:
         """Alphabetical neighbours share prefixes, so they are scored together."""

@@ -124,9 +124,6 @@ class Scoring:
         before, counted = record.usage, self._counted
 
         def scored() -> Iterator[tuple[CellBlock, WordScores]]:
-            # All cells, also those that are scored: what is prepared for many must not depend on
-            # where an audit was interrupted.
-            self.model.scorer.expect(len(table.grid))
             shuffle = record.model.device == APPLICATION
             for block, scores in self.model.score(_blocks(table, shuffle=shuffle)):
                 model = ModelRecord(**self.model.scorer.info.to_dict())
