@@ -135,8 +135,8 @@ class Preferences:
         R, shared = report.R, split["R_shared"]
         if None not in (R.low, R.high, shared.low, shared.high):  # R_shared is at most R
             low, high = min(shared.low, R.low), max(shared.value, min(shared.high, R.high))  # type: ignore[type-var]
-            split["R_shared"] = replace(shared, low=low, high=high)
-        return replace(report, **split)
+            shared = replace(shared, low=low, high=high)
+        return replace(report, R_shared=shared, R_between=split["R_between"])
 
     def estimate(self, *, level: float = 0.95, clusters: str | None = None) -> RiskReport:
         """The middle of the bracket of every risk, with its interval: see `estimate_risks`.
