@@ -21,7 +21,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import stdtrit
 
-from clinometer.display.text import Plain
 from clinometer.measure.evidence import Evidence, by_unit, unit_numbers
 from clinometer.measure.grid import PreferenceArguments, PreferenceGrid, read_preferences
 from clinometer.measure.risk import GroupIntervals, RiskReport, decompose_grid
@@ -348,28 +347,18 @@ def _odds(mean: FloatArray, reach: FloatArray, top: float) -> FloatArray:
 # --- How much of R all groups share, and how much differs between them in the same context -------
 
 
-@dataclass(frozen=True)
-class GroupSplit(Plain):
-    """R seen from the mean of the groups; R_shared <= R <= R_shared + R_between.
-
-    Attributes:
-        R_shared: mean over the contexts of J(mean of s over the groups): the risk of a model that
-            answers for every group as this one does for the average group.
-        R_between: mean of J(s minus that mean): the risk against the average group in the same
-            context instead of the reference.
-    """
-
-    R_shared: Estimate
-    R_between: Estimate
-
-
 def group_split(
     grid: PreferenceGrid,
     *,
     level: float | None = None,
     clusters: Sequence[object] | None = None,
-) -> GroupSplit | None:
-    """How much of R the groups share, and how far apart they are; None for one group.
+) -> dict[str, Estimate]:
+    """R seen from the mean of the groups, by the names of a report; empty for one group, and for
+    groups that never meet in a context.
+
+    R_shared: the risk of a model that answers for every group as this one does for the average
+    group. R_between: the risk against the average group in the same context instead of the
+    reference.
 
     With s̄(c) the mean of s(x,c) over the groups,
 
@@ -385,23 +374,22 @@ def group_split(
 
     >>> from clinometer.measure.grid import read_preferences
     >>> p = np.array([[[0.8, 0.2]], [[0.6, 0.4]]])         # both lean, one more than the other
-    >>> found = group_split(read_preferences(p))
-    >>> round(found.R_shared.value, 3), round(found.R_between.value, 3)
-    (0.4, 0.2)
+    >>> {name: round(e.value, 3) for name, e in group_split(read_preferences(p)).items()}
+    {'R_shared': 0.4, 'R_between': 0.2}
     """
     if np.count_nonzero(grid.group_weights) < 2 or not _met(grid):
-        return None
+        return {}
     share, means = unit_means(grid, clusters)
-    found = []
-    for each in means:
+    found = {}
+    for name, each in zip(("R_shared", "R_between"), means, strict=True):
         value = float(snap(np.array(share @ each)))
         if level is None or 1 / float(share @ share) < LEAST_EFFECTIVE:
-            found.append(Estimate(value))
+            found[name] = Estimate(value)
             continue
         _, low, high, _ = interval_of_means(each[:, None], share[:, None], level=level)
         ends = max(float(low[0]), 0.0), float(high[0])
-        found.append(around(value, *ends, level, "mean over contexts"))
-    return GroupSplit(*found)
+        found[name] = around(value, *ends, level, "mean over contexts")
+    return found
 
 
 def _met(grid: PreferenceGrid) -> bool:

@@ -130,13 +130,13 @@ class Preferences:
         if self.answers is not None or self.grid.relative:
             return report
         split = group_split(self.grid, **sampling)
-        if split is None:
+        if not split:
             return report
-        R, shared = report.R, split.R_shared
+        R, shared = report.R, split["R_shared"]
         if None not in (R.low, R.high, shared.low, shared.high):  # R_shared is at most R
             low, high = min(shared.low, R.low), max(shared.value, min(shared.high, R.high))  # type: ignore[type-var]
-            split = replace(split, R_shared=replace(shared, low=low, high=high))
-        return replace(report, **vars(split))
+            shared = replace(shared, low=low, high=high)
+        return replace(report, R_shared=shared, R_between=split["R_between"])
 
     def estimate(self, *, level: float = 0.95, clusters: str | None = None) -> RiskReport:
         """The middle of the bracket of every risk, with its interval: see `estimate_risks`.

@@ -121,12 +121,13 @@ def _statement(run: ReliabilityRun, row: pd.Series) -> dict[str, Any]:
     versions = run.versions[(run.versions["id"] == row["id"]) & run.versions["tau"].notna()]
     versions = versions.assign(change=versions["tau"] - row["tau"])
     versions = versions.sort_values("change", key=lambda c: -c.abs(), kind="stable")
+    value, low, high = (float(row[f"cobias{end}"]) for end in ("", "_low", "_high"))
     return {
         "id": str(row["id"]),
         "category": _written(row["category"]),
         "text": str(row["text"]),
         "tau": float(row["tau"]),
-        "cobias": around(*row[["cobias", "cobias_low", "cobias_high"]], 0.95, "versions"),
+        "cobias": around(value, low, high, 0.95, "versions"),
         "fix": _fix(_written(row["flag"])),
         "versions": [
             {"text": str(v["text"]), "change": v["change"], "said": said_of_change(v["change"])}

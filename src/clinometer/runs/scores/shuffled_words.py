@@ -56,7 +56,7 @@ def word_floor(run: Run) -> FloorRecord:
         shuffled = grid.holding(values)
         whole = decompose_grid(shuffled)
         split = group_split(shuffled)
-        between = 0.0 if split is None else split.R_between.value
+        between = split["R_between"].value if split else 0.0
         found.append((whole.R.value, whole.R_bias.value, whole.R_volatility.value, between))
     measured, by_chance = np.array(found[0]), np.array(found[1:])
     level = 0.95
