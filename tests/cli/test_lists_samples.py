@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from pathlib import Path
 
@@ -31,14 +30,6 @@ def test_existing_files_are_not_overwritten(clinometer: Clinometer, tmp_path: Pa
     refused(found, f"clinometer: {mine}: is there already; choose another folder")
     assert [p.name for p in tmp_path.iterdir()] == ["table.csv"]
     assert mine.read_text(encoding="utf-8") == "my own"
-
-
-def test_mining_the_articles_finds_contexts(clinometer: Clinometer, tmp_path: Path) -> None:
-    clinometer("list", "samples", "--out", tmp_path)
-    command = ("mine", tmp_path / "articles.jsonl", "--out", tmp_path / "contexts.csv")
-    found = json.loads(clinometer(*command, "--json").out)
-    assert found["contexts"] >= 10
-    assert found["damage"] == {}
 
 
 def test_the_samples_match_each_other(tmp_path: Path) -> None:

@@ -83,6 +83,7 @@ def test_wrong_options_are_one_line(clinometer: Clinometer, run: Run, tmp_path: 
     for wrong, said in (
         ((run.path, "--out", "x.pdf"), ".html, .md"),
         ((run.path, "--out", "x"), "no ending"),
+        ((run.path, "--out", "x.html.gz"), ".html, .md, .tex, .json, .csv, .svg, .png"),
         ((run.path, "--out", "x.md", "--interactive"), "interactive"),
         ((tmp_path / "nothing",), "no such run folder"),
     ):

@@ -10,9 +10,8 @@ import pytest
 from tests.report.made import HOSTILE
 
 from clinometer.display.table import Table
-from clinometer.errors import SettingsError
 from clinometer.report import write_report
-from clinometer.report.export import FORMATS, to_latex, to_markdown
+from clinometer.report.export import to_latex, to_markdown
 from clinometer.report.tables import groups_table
 from clinometer.runs import Run
 
@@ -28,16 +27,6 @@ def test_csv_and_json_hold_every_table_in_full(small: Run, tmp_path: Path) -> No
     groups = pd.read_csv(files["groups"])
     assert dict(zip(groups["group"], groups["r"], strict=True)) == pytest.approx(expected)
     assert len(pd.read_csv(files["contexts"])) == len(tables["contexts"]["rows"]) == 40
-
-
-@pytest.mark.parametrize("name", ["x", "x.pdf", "x.html.gz"])
-def test_an_ending_that_names_no_format_is_refused_with_the_list(
-    small: Run, tmp_path: Path, name: str
-) -> None:
-    with pytest.raises(SettingsError) as refused:
-        small.write_report(tmp_path / name)
-    assert all(f".{form}" in str(refused.value) for form in FORMATS)
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_markdown_has_one_line_per_row_and_is_escaped(small: Run) -> None:

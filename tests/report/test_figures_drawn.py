@@ -161,7 +161,8 @@ def test_a_dot_is_filled_exactly_where_its_interval_excludes_the_reference(seed:
         drawn = [(away["away_low"], away["away_high"], away["clear"], 0.0)]
         if not measured_from_mean(run):
             cells = summary_of(run).cells
-            drawn.append((*map(pd.Series, cells.mean_ends[:, :, 1]), pd.Series(cells.clear), 0.5))
+            ends = cells.mean_ends[:, :, 1]
+            drawn.append((pd.Series(ends[0]), pd.Series(ends[1]), pd.Series(cells.clear), 0.5))
         for low, high, clear, reference in drawn:
             assert low.notna().all()
             assert (clear != ((low <= reference) & (reference <= high))).all()
@@ -294,6 +295,10 @@ def test_several_models_open_with_what_the_riskiest_shows(three: list[Run]) -> N
     assert screen.title == runs_findings(three, [run.model for run in three])[0].text
     assert screen.behind == "The sentence that shows it most in made/2"
     assert len(screen.examples) == 1
+    ranking, spread = screen.pictures
+    assert present(ranking.table)["R"].is_monotonic_decreasing
+    assert spread.key == "spread"
+    assert screen.badge.startswith("Evidence ")
 
 
 def test_one_side_for_each_category(even: Run) -> None:

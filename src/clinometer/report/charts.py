@@ -381,9 +381,9 @@ def points(
     at 0. room: for the names, in pixels. faint: as a background, because the words carry hardly any
     probability.
     """
-    usual = {"panel": "", "clear": True, "pale": False}
-    frame = table.reset_index(drop=True)
-    frame = floats(pd.DataFrame({**usual, **frame.to_dict("series")}), "value", *_ENDS)
+    usual: dict[str, Any] = {"panel": "", "clear": True, "pale": False}
+    missing = {name: value for name, value in usual.items() if name not in table}
+    frame = floats(table.reset_index(drop=True).assign(**missing), "value", *_ENDS)
     if "label" not in frame:
         frame["label"] = frame["name"].map(labelled(frame["name"], 40))
     if "about" not in frame:
