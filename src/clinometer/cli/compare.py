@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from string import ascii_uppercase
+from typing import Any
 
 from clinometer import settings as ranges
 from clinometer.cli.options import JSON, argument, derived
@@ -49,13 +50,12 @@ def compare_command(
     from clinometer.report.tables import comparison_tables
 
     loaded = [Run.load(path) for path in runs]
-    if align is None:
-        align = "groups" if only_contexts_differ(loaded) else "same"
-    both = compared(loaded, seed=seed, clusters=clusters, level=level, align=align)
+    chosen: Any = align or ("groups" if only_contexts_differ(loaded) else "same")
+    both = compared(loaded, seed=seed, clusters=clusters, level=level, align=chosen)
     found = both.comparison
     notes = _notes(found, resampling_note(list(zip(found.models, loaded, strict=True))), clusters)
     if json_output:
-        about = {"align": align, "notes": notes}
+        about = {"align": chosen, "notes": notes}
         said = {"findings": plain(list(both.findings)), "shifts": plain(list(both.shifts))}
         print_json({**found.to_dict(), **said, **about})
         return
