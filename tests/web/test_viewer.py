@@ -45,19 +45,6 @@ def client(address: str) -> Iterator[httpx.Client]:
         yield found
 
 
-def test_the_list_can_be_filtered_and_sorted(client: httpx.Client) -> None:
-    page = client.get("/").text
-    assert "4 runs" in page
-    assert "made:other" in page
-    some = client.get("/", params={"q": "other"}).text
-    assert "made:other" in some
-    assert "a/first" not in some
-    ordered = client.get("/", params={"sort": "-R"}).text
-    places = [ordered.index(name) for name in ("made:model", "made:other")]
-    assert len(set(places)) == 2
-    assert 'aria-sort="descending"' in ordered
-
-
 def test_the_data_of_a_run_and_the_words_of_an_answer(client: httpx.Client) -> None:
     data = client.get("/data", params={"id": "real"}).json()
     assert data["groups"] == ["nurse", "engineer", "accountant"]

@@ -72,12 +72,17 @@ def test_three_clicks_from_the_list_to_the_strongest_sentence(chromium: Any, add
 
 
 def test_the_list_says_what_was_found(chromium: Any, address: str, root: Path) -> None:
-    page = opened(chromium, address, "/?q=second").page
-    page.get_by_text("leans clearly").wait_for()
-    assert page.locator(".finding").inner_text() == Run.load(root / "second").findings[0].text
-    shown = page.locator("tbody tr").inner_text()
-    assert "made" in shown
-    assert "effective" in shown
+    page = opened(chromium, address, "/").page
+    assert "4 runs" in page.locator("h1").inner_text()
+    page.locator(".filter input").fill("made:other")
+    row = page.locator("tbody tr:visible")
+    row.get_by_text("leans clearly").wait_for()
+    assert row.locator(".finding").inner_text() == Run.load(root / "second").findings[0].text
+    assert "effective" in row.inner_text()
+    page.locator(".filter input").fill("")
+    page.locator("thead th:nth-child(3) button").click()
+    risks = page.locator("tbody td:nth-child(3)").evaluate_all("all => all.map((e) => e.dataset.v)")
+    assert [*map(float, risks)] == sorted(map(float, risks), reverse=True)
 
 
 def test_a_run_opens_with_its_strongest_sentence(chromium: Any, address: str, root: Path) -> None:

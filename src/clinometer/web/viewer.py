@@ -15,7 +15,7 @@ import os
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -305,21 +305,9 @@ def viewer(root: Path, *, host: str = "127.0.0.1", token: str | None = None) -> 
     index.entries()  # read once before the first request
 
     @app.get("/")
-    def runs(q: str = "", topic: str = "", state: str = "", sort: str = "") -> HTMLResponse:
+    def runs() -> HTMLResponse:
         entries, version = index.snapshot()
-        return pages(
-            "runs.html",
-            rows=ordered(filtered(entries, q=q, topic=topic, state=state), sort),
-            total=len(entries),
-            topics=sorted({e.topic for e in entries if e.topic}),
-            states=sorted({e.state for e in entries}),
-            readable=READABLE,
-            q=q,
-            topic=topic,
-            state=state,
-            sort=sort,
-            live=version,
-        )
+        return pages("runs.html", rows=entries, readable=READABLE, live=version)
 
     @app.get("/run")
     def run(id: str) -> HTMLResponse:
@@ -399,33 +387,6 @@ def viewer(root: Path, *, host: str = "127.0.0.1", token: str | None = None) -> 
         return JSONResponse({"version": index.version(id or None)})
 
     return app
-
-
-def filtered(entries: Iterable[Entry], *, q: str, topic: str, state: str) -> list[Entry]:
-    """Entries that contain every word of `q`, with this topic and state (empty: any)."""
-    words = q.lower().split()
-    return [
-        e
-        for e in entries
-        if topic in ("", e.topic)
-        and state in ("", e.state)
-        and all(w in f"{e.id} {e.model} {e.topic} {e.contexts}".lower() for w in words)
-    ]
-
-
-def ordered(entries: list[Entry], sort: str) -> list[Entry]:
-    """Sorted by a column, "-column" from the top; missing values last, unknown columns as is."""
-    key = sort.removeprefix("-")
-    if key not in Entry.__dataclass_fields__:
-        return entries
-
-    def rank(entry: Entry) -> Any:
-        value = getattr(entry, key)
-        return value.lower() if isinstance(value, str) else getattr(value, "value", value)
-
-    present = [e for e in entries if getattr(e, key) is not None]
-    missing = [e for e in entries if getattr(e, key) is None]
-    return sorted(present, key=rank, reverse=sort.startswith("-")) + missing
 
 
 def _others(index: RunsIndex, name: str, run: Run) -> list[tuple[str, str]]:

@@ -1,10 +1,5 @@
-// Lists that submit when chosen from, and pages that follow a run as it is written.
+// Pages that follow a run as it is written.
 import { enliven } from "./page.js";
-
-document.addEventListener("change", (event) => {
-  const form = event.target.closest("form.filters");
-  if (form && event.target.tagName === "SELECT") form.requestSubmit();
-});
 
 // What was found in each run: read one after the other, since a run has to be opened for it.
 const known = new Map();
@@ -37,11 +32,22 @@ const follow = async () => {
   const fresh = new DOMParser().parseFromString(await page.text(), "text/html");
   const picked = new Set([...main.querySelectorAll("input:checked")].map((i) => i.value));
   const focus = document.activeElement && document.activeElement.id;
+  const sorted = main.querySelector("th[aria-sort]");
+  const sought = main.querySelector(".filter input");
   main.innerHTML = fresh.querySelector("main").innerHTML;
   main.dataset.live = fresh.querySelector("main").dataset.live;
   main.querySelectorAll("input[type=checkbox]").forEach((i) => { i.checked = picked.has(i.value); });
   if (focus && document.getElementById(focus)) document.getElementById(focus).focus();
   enliven(main);
+  if (sorted) {
+    const heading = main.querySelectorAll("thead th")[sorted.cellIndex];
+    while (heading.ariaSort !== sorted.ariaSort) heading.querySelector("button").click();
+  }
+  const box = main.querySelector(".filter input");
+  if (sought && box) {
+    box.value = sought.value;
+    box.dispatchEvent(new Event("input"));
+  }
   await findings();
 };
 setInterval(() => follow().catch(() => {}), 1500);
