@@ -643,6 +643,7 @@ def spread_figure(models: Sequence[CellStatistics], names: Sequence[str]) -> Fig
         return None
     widest.sort(key=lambda x: float(shares[:, x].mean()))
     category, inks = categories[y], model_colours(len(names))
+    said_of = category if asks(runs[0]) else f"{category} words"
     dots = pd.DataFrame(
         [
             {
@@ -651,7 +652,7 @@ def spread_figure(models: Sequence[CellStatistics], names: Sequence[str]) -> Fig
                 "ink": inks[k],
                 "share": shares[k, x],
                 "about": f"{brief(groups[x], 40)}, model {k + 1}: {percent(shares[k, x])} "
-                f"{category} words",
+                f"{said_of}",
             }
             for x in widest
             for k in range(len(names))
@@ -666,8 +667,8 @@ def spread_figure(models: Sequence[CellStatistics], names: Sequence[str]) -> Fig
     return Figure(
         key="spread",
         title="Where the models differ most",
-        caption=f"Share of {category} words, averaged over sentences. {key}.",
-        alt=f"One dot per model and group, share of {category} words. {said}.",
+        caption=f"Share of {said_of}, averaged over {context_noun(runs[0])}s. {key}.",
+        alt=f"One dot per model and group, share of {said_of}. {said}.",
         draw=lambda width: charts.spread(dots, category=category, reference=reference, width=width),
         table=pd.DataFrame({"group": groups, **of_each}),
     )
