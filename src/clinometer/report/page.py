@@ -515,11 +515,13 @@ def _axis_ends(run: Run, end: float, unit: float) -> tuple[str, str]:
 
 def badge(run: Run) -> str:
     """How far the numbers can be trusted, what they rest on, and what would tell more."""
-    return "Evidence {}: {}".format(*evidence(run)) + _next(run.findings[0], run.record.finished)
+    level, why = evidence(run)
+    said = _next(run.findings[0], finished=run.record.finished, thin=level == "thin")
+    return f"Evidence {level}: {why}{said}"
 
 
-def _next(first: Finding, finished: bool = True) -> str:
-    return f" · next: {step}" if (step := next_step(first, finished=finished)) else ""
+def _next(first: Finding, **how: bool) -> str:
+    return f" · next: {step}" if (step := next_step(first, **how)) else ""
 
 
 def chips(run: Run) -> tuple[Chip, ...]:

@@ -998,11 +998,11 @@ def strongest_case(run: Run) -> Finding | None:
     return f.said("case", text, groups=groups, numbers=numbers, words={"case": case})
 
 
-def next_step(first: Finding, *, finished: bool = True) -> str:
+def next_step(first: Finding, *, finished: bool = True, thin: bool = False) -> str:
     """What a reader of a headline can do next; "" where nothing follows from it."""
     if not finished:
         return "finish it: the same command goes on"
-    if first.sure in ("unclear", "cannot tell"):
+    if thin or first.sure in ("unclear", "cannot tell"):
         return "more of them, or more replies"
     which = "one of them" if first.kind in ("models", "leaning models") else "it"
     return f"hold the next model to {which} with clinometer gate" if first.sure == "clear" else ""
