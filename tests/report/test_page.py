@@ -221,7 +221,7 @@ def test_examples_are_the_extremes_and_differ(small: Run) -> None:
 def test_the_badge_says_what_would_tell_more(small: Run) -> None:
     few = made_run(None, groups=4, contexts=4)
     assert few.findings[0].sure == "cannot tell"
-    many = made_run(None, groups=4, contexts=200)
+    many = made_run(None, groups=4, contexts=2000)
     for run in (few, small):  # a clear finding on thin evidence is no baseline yet
         assert "thin" in badge(run)
         assert "· next: more" in badge(run)
