@@ -13,7 +13,6 @@ import numpy as np
 from clinometer.display.numbers import COMPARED, HEADINGS, counted, percent, show
 from clinometer.display.text import Plain
 from clinometer.errors import SettingsError
-from clinometer.gate import WATCHERS
 from clinometer.measure import Comparison
 from clinometer.report.export import markdown_text
 from clinometer.runs import Run
@@ -446,8 +445,6 @@ def assert_not_worse(
         raise SettingsError(f"cannot_tell: expected fail or pass, found {cannot_tell!r}")
     decision = decide(run, baseline, **how)
     pair, said = f"{decision.run} against {decision.baseline}", decision.verdict
-    for watcher in WATCHERS:
-        watcher(f"{said}: {pair}: {decision.reason}")
     if said == "worse" or (said == "cannot tell" and cannot_tell == "fail"):
         raise AssertionError(f"{pair}: {said}: {decision.reason}")
     return decision
