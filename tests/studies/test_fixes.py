@@ -86,7 +86,7 @@ def test_fixes_are_read_as_they_are_typed(tmp_path: Path) -> None:
     own = tmp_path / "fair.txt"
     own.write_text("Be fair.\n", encoding="utf-8")
     assert read_fix(f"system:{own}") == Fix("system fair", "system", "Be fair.")
-    assert read_fix("prefix:Be fair to all of them.").name == "“Be fair to all …”"
+    assert read_fix("prefix:Be fair to all of them.").name == "“Be fair to all of them.”"
     assert read_fix("prefix:Be fair.").name == "“Be fair.”"
     assert read_fix("tamkin").kind == "system"
     assert read_fix("steer:3").value == "3"

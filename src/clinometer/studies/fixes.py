@@ -100,8 +100,7 @@ def read_fix(text: str) -> Fix:
         name = f"system {Path(value).stem}"
         value = read_text(Path(value), shown=value, kind="text", error=SettingsError).strip()
     elif kind == PREFIX:
-        first = value.split()[:4]
-        name = f"“{' '.join(first)}{'' if first == value.split() else ' …'}”"
+        name = f"“{brief(value, 24)}”"
     return Fix(name, kind, value)
 
 
@@ -286,7 +285,8 @@ def _fit(planned: PlannedRun, fixes: Sequence[Fix], out: Path, *, fresh: bool) -
     vector = fitted(cast("CausalScorer", scorer), most, least, layer)
     for fix in fixes:
         one = vector.at_random(planned.settings.seed) if fix.of else vector
-        one.write(vector_file(out, fix), strength=fix.strength)
+        content = {"layer": one.layer, "vector": [fix.strength * v for v in one.vector]}
+        write_files({vector_file(out, fix): json.dumps(content).encode()})
 
 
 # --- What was found ------------------------------------------------------------------------------

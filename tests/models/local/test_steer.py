@@ -31,7 +31,7 @@ def test_the_vector_is_added_to_one_layer(tmp_path: Path) -> None:
     plain: Any = open_model(MODEL, load=LoadOptions(device="cpu"))
     vector = np.random.default_rng(0).standard_normal(plain.model.config.hidden_size)
     file = tmp_path / "v.json"
-    Steering(0, tuple(vector.tolist())).write(file, strength=-2.0)
+    file.write_text(json.dumps({"layer": 0, "vector": (-2.0 * vector).tolist()}))
     load = LoadOptions(device="cpu", steer=str(file))
     steered = open_model(MODEL, load=load)
     before, after = (hidden(one, TEXTS[0]) for one in (plain, steered))
@@ -41,7 +41,7 @@ def test_the_vector_is_added_to_one_layer(tmp_path: Path) -> None:
     assert "steered by v.json" in steered.info.notes
     # Another content under the same name is another run.
     first = load.scoring()["load.steer"]
-    Steering(0, tuple(vector.tolist())).write(file)
+    file.write_text(json.dumps({"layer": 0, "vector": vector.tolist()}))
     assert load.scoring()["load.steer"] != first
 
 

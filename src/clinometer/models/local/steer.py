@@ -7,9 +7,7 @@ file. Plain PyTorch: one hook.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +20,6 @@ from pydantic.dataclasses import dataclass
 from clinometer.errors import ModelError, first_problem
 from clinometer.models.local.base import layers_of
 from clinometer.statistics.arrays import FloatArray
-from clinometer.storage.atomic import replacing
 from clinometer.storage.untrusted import read_json
 
 if TYPE_CHECKING:
@@ -46,13 +43,6 @@ class Steering:
         random = np.random.default_rng(seed).standard_normal(len(self.vector))
         random *= np.linalg.norm(self.vector) / np.linalg.norm(random)
         return Steering(self.layer, tuple(random.tolist()))
-
-    def write(self, path: Path, *, strength: float = 1.0) -> None:
-        """The same, so many times as long; below 0 the other way."""
-        one = Steering(self.layer, tuple(strength * v for v in self.vector))
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(path) as beside:
-            beside.write_text(json.dumps(asdict(one)), encoding="utf-8")
 
     @classmethod
     def read(cls, path: str | Path) -> Steering:
