@@ -40,13 +40,12 @@ def log_probs(model: object, **load: Any) -> Any:
 
 
 @pytest.mark.parametrize("family", zoo.FAMILIES)
-def test_kind_of_an_architecture(family: str) -> None:
-    made = zoo.FAMILIES[family]
-    config = getattr(transformers, made.config)()
-    assert detect_kind(config, family, None) == made.kind  # a configuration without architecture
-    config.architectures = [made.model]
-    assert detect_kind(config, family, None) == made.kind
-    assert detect_kind(config, family, "causal") == "causal"
+def test_kind_of_an_architecture(family: str, small_model: zoo.Folder) -> None:
+    config = transformers.AutoConfig.from_pretrained(small_model(family))
+    for named in (config.architectures, None):
+        config.architectures = named
+        assert detect_kind(config, family, None) == zoo.FAMILIES[family].kind
+        assert detect_kind(config, family, "causal") == "causal"
 
 
 def test_kind_of_a_model_with_remote_code() -> None:
@@ -193,16 +192,14 @@ def test_weights_of_another_task_are_refused(copied: zoo.Folder) -> None:
 @pytest.mark.parametrize("family", ["deberta", "deberta-v3"])
 def test_original_deberta_checkpoints_load_their_output_layer(family: str, tmp_path: Path) -> None:
     """They keep it as lm_predictions, and their configuration does not say so."""
-    tokenizer = zoo.FAMILIES[family].tokenizer()
-    zoo.build(family, len(tokenizer), legacy=False).save_pretrained(tmp_path)
-    tokenizer.save_pretrained(tmp_path)
+    zoo.make(family, tmp_path, legacy=False)
     config = json.loads((tmp_path / "config.json").read_text())
     del config["legacy"]
     (tmp_path / "config.json").write_text(json.dumps(config))
     scorer: Any = open_model(str(tmp_path), load=CPU)
     assert not scorer.model.legacy
     found = scorer.score([PROMPT], ["him", "her"]).log_probs
-    slot = ("masked", scorer.model, tokenizer, PROMPT.before, "")
+    slot = ("masked", scorer.model, scorer.tokenizer, PROMPT.before, "")
     expected = [direct.log_prob(*slot, word) for word in ("him", "her")]
     np.testing.assert_allclose(found[0], expected, atol=1e-4)
 
