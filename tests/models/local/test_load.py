@@ -229,10 +229,7 @@ def test_a_folder_without_a_tokenizer_is_refused(copied: zoo.Folder, kept: tuple
         open_model(str(folder), load=CPU)
 
 
-TWO_PROMPTS = [
-    Prompt("The nurse said that", "", space=True),
-    Prompt("The man", " left", space=True),
-]
+TWO_PROMPTS = [PROMPT, Prompt("The man", " left", space=True)]
 LONGER = ("he", "she", "grandson", "granddaughter")
 
 
