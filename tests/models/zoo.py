@@ -232,7 +232,10 @@ MARIAN_LIKE = {"d_model": 32, **PLACES} | {
     for side in ("encoder", "decoder")
     for size, number in (("layers", 2), ("attention_heads", 4), ("ffn_dim", 48))
 }
-T5 = {"d_model": 32, "d_kv": 8, "d_ff": 48, "num_layers": 2, "num_heads": 4}
+START = "decoder_start_token_id"
+T5 = {"d_model": 32, "d_kv": 8, "d_ff": 48, "num_layers": 2, "num_heads": 4, START: 0}
+FLAN_T5 = {**T5, "feed_forward_proj": "gated-gelu", "tie_word_embeddings": False}
+XLNET = {"d_model": 32, "n_layer": 2, "n_head": 4, "d_inner": 48}
 DEBERTA: dict[str, Any] = {**SMALL, "position_biased_input": False, "type_vocab_size": 0}
 DEBERTA |= {"relative_attention": True, "pos_att_type": ["c2p", "p2c"]}
 #: BOS and EOS are the first token.
@@ -261,7 +264,11 @@ def ids(**names: int) -> dict[str, Any]:
 
 DISTILBERT = {**PLACES, "dim": 32, "n_layers": 2, "n_heads": 4, "hidden_dim": 48}
 MODERNBERT = {**SMALL, "global_attn_every_n_layers": 2, "local_attention": 8}
+MODERNBERT |= ids(pad=3, cls=1, sep=2, bos=1, eos=2)
 DEBERTA_V3 = {**DEBERTA, "position_buckets": 16, "norm_rel_ebd": "layer_norm"}
+DEBERTA_V3 |= {"share_att_key": True}
+OPT = {**SIZES, "ffn_dim": 48, "word_embed_proj_dim": 32}
+PHI3 = {**SMALL, "num_key_value_heads": 2, **ids(pad=0)}
 GPT2 = {"n_embd": 32, "n_layer": 2, "n_head": 4, "n_positions": 64, **ENDS}
 GPT_NEO = {"hidden_size": 32, "num_layers": 2, "num_heads": 4, **PLACES, **ENDS}
 GPT_NEO |= {"attention_types": [[["global", "local"], 1]], "window_size": 4}
@@ -270,23 +277,14 @@ FAMILIES = {
     "distilbert": Family("masked", "DistilBert", bert_tokenizer, DISTILBERT),
     "albert": Family("masked", "Albert", albert_tokenizer, SMALL | {"embedding_size": 16}),
     "roberta": Family("masked", "Roberta", roberta_tokenizer, SMALL | ids(pad=1, bos=0, eos=2)),
-    "modernbert": Family(
-        "masked",
-        "ModernBert",
-        modernbert_tokenizer,
-        MODERNBERT | ids(pad=3, cls=1, sep=2, bos=1, eos=2),
-    ),
+    "modernbert": Family("masked", "ModernBert", modernbert_tokenizer, MODERNBERT),
     "deberta": Family("masked", "Deberta", deberta_tokenizer, DEBERTA),
-    "deberta-v3": Family(
-        "masked", "DebertaV2", deberta_v2_tokenizer, DEBERTA_V3 | {"share_att_key": True}
-    ),
+    "deberta-v3": Family("masked", "DebertaV2", deberta_v2_tokenizer, DEBERTA_V3),
     "electra": Family("masked", "Electra", bert_tokenizer, SMALL | {"embedding_size": 16}),
     "gpt2": Family("causal", "GPT2", gpt2_tokenizer, GPT2),
     "gpt-neo": Family("causal", "GPTNeo", gpt2_tokenizer, GPT_NEO),
     "gpt-neox": Family("causal", "GPTNeoX", neox_tokenizer, SMALL | ENDS),
-    "opt": Family(
-        "causal", "OPT", opt_tokenizer, SIZES | {"ffn_dim": 48, "word_embed_proj_dim": 32}
-    ),
+    "opt": Family("causal", "OPT", opt_tokenizer, OPT),
     "llama": Family("causal", "Llama", llama_tokenizer, LLAMA),
     "qwen2": Family("causal", "Qwen2", qwen_tokenizer, LLAMA),
     "qwen3": Family("causal", "Qwen3", qwen_tokenizer, LLAMA),
@@ -294,24 +292,11 @@ FAMILIES = {
     "gemma3": Family("causal", "Gemma3Text", gemma_tokenizer, GEMMA),
     "mistral": Family("causal", "Mistral", mistral_tokenizer, LLAMA | {"sliding_window": 6}),
     "phi": Family("causal", "Phi", gpt2_tokenizer, SMALL | ids(bos=0)),
-    "phi3": Family(
-        "causal", "Phi3", mistral_tokenizer, SMALL | {"num_key_value_heads": 2} | ids(pad=0)
-    ),
-    "t5": Family("seq2seq", "T5", t5_tokenizer, T5 | ids(decoder_start=0)),
-    "flan-t5": Family(
-        "seq2seq",
-        "T5",
-        t5_tokenizer,
-        {**T5, "feed_forward_proj": "gated-gelu", "tie_word_embeddings": False}
-        | ids(decoder_start=0),
-    ),
-    "bart": Family("seq2seq", "Bart", roberta_tokenizer, MARIAN_LIKE | ids(decoder_start=2)),
-    "xlnet": Family(
-        "permutation",
-        "XLNet",
-        xlnet_tokenizer,
-        {"d_model": 32, "n_layer": 2, "n_head": 4, "d_inner": 48},
-    ),
+    "phi3": Family("causal", "Phi3", mistral_tokenizer, PHI3),
+    "t5": Family("seq2seq", "T5", t5_tokenizer, T5),
+    "flan-t5": Family("seq2seq", "T5", t5_tokenizer, FLAN_T5),
+    "bart": Family("seq2seq", "Bart", roberta_tokenizer, MARIAN_LIKE | {START: 2}),
+    "xlnet": Family("permutation", "XLNet", xlnet_tokenizer, XLNET),
 }
 
 
