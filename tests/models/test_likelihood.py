@@ -119,7 +119,7 @@ def test_batching_and_order_change_nothing(bert: Any, sentences: list[str]) -> N
 
 def test_equal_copies_are_computed_once(bert: Any) -> None:
     texts = [MarkedText(f"The {w} nurse was late.") for w in ("old", "young", "tall", "old")]
-    rows = []
+    rows: list[int] = []
 
     def count(_module: Any, _args: Any, inputs: dict[str, Any]) -> None:
         rows.append(len(inputs["input_ids"]))

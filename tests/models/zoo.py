@@ -234,7 +234,7 @@ MARIAN_LIKE = {"d_model": 32, **PLACES} | {
 }
 START = "decoder_start_token_id"
 T5 = {"d_model": 32, "d_kv": 8, "d_ff": 48, "num_layers": 2, "num_heads": 4, START: 0}
-FLAN_T5 = {**T5, "feed_forward_proj": "gated-gelu", "tie_word_embeddings": False}
+FLAN_T5: dict[str, Any] = {**T5, "feed_forward_proj": "gated-gelu", "tie_word_embeddings": False}
 XLNET = {"d_model": 32, "n_layer": 2, "n_head": 4, "d_inner": 48}
 DEBERTA: dict[str, Any] = {**SMALL, "position_biased_input": False, "type_vocab_size": 0}
 DEBERTA |= {"relative_attention": True, "pos_att_type": ["c2p", "p2c"]}
@@ -270,7 +270,7 @@ DEBERTA_V3 |= {"share_att_key": True}
 OPT = {**SIZES, "ffn_dim": 48, "word_embed_proj_dim": 32}
 PHI3 = {**SMALL, "num_key_value_heads": 2, **ids(pad=0)}
 GPT2 = {"n_embd": 32, "n_layer": 2, "n_head": 4, "n_positions": 64, **ENDS}
-GPT_NEO = {"hidden_size": 32, "num_layers": 2, "num_heads": 4, **PLACES, **ENDS}
+GPT_NEO: dict[str, Any] = {"hidden_size": 32, "num_layers": 2, "num_heads": 4, **PLACES, **ENDS}
 GPT_NEO |= {"attention_types": [[["global", "local"], 1]], "window_size": 4}
 FAMILIES = {
     "bert": Family("masked", "Bert", bert_tokenizer, SMALL),
