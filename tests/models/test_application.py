@@ -177,20 +177,29 @@ def server() -> Iterator[Serving]:
         yield address, seen
 
 
-def described(address: str, key: str = "{CLINOMETER_APP_KEY}") -> str:
-    return (
-        f'address = "{address}/score"\nreply = "answers.0.text"\n[headers]\nX-Key = "{key}"\n'
-        '[body]\nmodel = "v2"\nconversation = "{messages}"\nlast = ["<{prompt}>"]\n'
-    )
-
-
+@pytest.mark.parametrize(
+    ("variable", "allow"),
+    [("CLINOMETER_APP_KEY", ()), ("SCREEN_VALUE", ("env:SCREEN_VALUE",))],
+)
 def test_an_address_is_asked_by_its_file_and_its_secret_is_nowhere(
-    server: Serving, folder: Path, monkeypatch: pytest.MonkeyPatch, connected: list[str]
+    variable: str,
+    allow: tuple[str, ...],
+    server: Serving,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    connected: list[str],
 ) -> None:
     address, seen = server
-    (folder / "screen.toml").write_text(described(address))
-    monkeypatch.setenv("CLINOMETER_APP_KEY", SECRET)
-    run = cm.audit("http:screen.toml", topic=asked(), replies=2, out=folder / "run")
+    (folder / "screen.toml").write_text(
+        f'address = "{address}/score"\nreply = "answers.0.text"\n'
+        f'[headers]\nX-Key = "{{{variable}}}"\n'
+        '[body]\nmodel = "v2"\nconversation = "{messages}"\nlast = ["<{prompt}>"]\n'
+    )
+    monkeypatch.setenv(variable, SECRET)
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")  # not for this machine
+    monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:9")
+    how: dict[str, Any] = {"topic": asked(), "replies": 2, "allow": allow}
+    run = cm.audit("http:screen.toml", out=folder / "run", **how)
     assert answers(run, "rating") == pytest.approx({"Ann": 3, "Bob": 5, "Cal": 5})
     assert len(seen) == 48
     assert {f"http://{to}" for to in connected} == {address}  # and nowhere else
@@ -202,9 +211,9 @@ def test_an_address_is_asked_by_its_file_and_its_secret_is_nowhere(
     assert len(written) > 5
     for file in written:
         assert SECRET.encode() not in file.read_bytes(), file
-    monkeypatch.setenv("CLINOMETER_APP_KEY", "wrong" + SECRET)
+    monkeypatch.setenv(variable, "wrong" + SECRET)
     with pytest.raises(ModelError, match=r"\(status 401\); check the environment") as caught:
-        cm.audit("http:screen.toml", topic=asked(), replies=2)
+        cm.audit("http:screen.toml", **how)
     assert SECRET not in str(caught.value)
 
 
@@ -277,34 +286,19 @@ def test_a_plan_can_name_no_function_and_have_no_address_asked(
     assert not connected
 
 
-def test_a_variable_that_the_user_names_is_sent(
-    server: Serving, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (folder / "screen.toml").write_text(described(server[0], "{SCREEN_VALUE}"))
-    monkeypatch.setenv("SCREEN_VALUE", SECRET)
-    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")  # not for this machine
-    monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:9")
-    run = cm.audit("http:screen.toml", topic=asked(), replies=2, allow=("env:SCREEN_VALUE",))
-    assert answers(run, "rating") == pytest.approx({"Ann": 3, "Bob": 5, "Cal": 5})
-
-
 MODULES = {
     "function": "def score(m):\n    return {'score': 4}\n",
-    "bound method": (
-        "class Screen:\n    def ask(self, m):\n        return {'score': 4}\nscore = Screen().ask\n"
-    ),
     "partial": (
         "import functools\ndef ask(n, m):\n    return {'score': n}\n"
         "score = functools.partial(ask, 4)\n"
     ),
-    "lambda": "score = lambda m: {'score': 4}\n",
     "imported": "from own_parts.points import N\ndef score(m):\n    return {'score': N}\n",
 }
 
 
 @pytest.mark.parametrize("kind", MODULES)
 def test_a_finished_run_of_a_changed_function_is_refused(kind: str, folder: Path, ask: Ask) -> None:
-    module = f"own_{kind.replace(' ', '_')}"
+    module = f"own_{kind}"
     changed = folder / f"{module}.py"
     if kind == "imported":
         changed = folder / "own_parts" / "points.py"

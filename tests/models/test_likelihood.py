@@ -15,13 +15,7 @@ import torch
 
 from clinometer.errors import SettingsError
 from clinometer.models import LoadOptions, open_model
-from clinometer.models.likelihood import (
-    encode_texts,
-    masked_copies,
-    score_chunks,
-    score_texts,
-    scored_tokens,
-)
+from clinometer.models.likelihood import score_chunks, score_texts
 from clinometer.models.local.base import light_kernels
 from clinometer.models.protocol import MarkedText, TextOptions
 
@@ -125,16 +119,15 @@ def test_batching_and_order_change_nothing(bert: Any, sentences: list[str]) -> N
 
 def test_equal_copies_are_computed_once(bert: Any) -> None:
     texts = [MarkedText(f"The {w} nurse was late.") for w in ("old", "young", "tall", "old")]
-    options = TextOptions()
-    encoded = encode_texts(bert.tokenizer, texts, options)
-    scored = scored_tokens(encoded, options)
-    copies = list(masked_copies(encoded, scored, options, bert.tokenizer.mask_token_id))
-    (only,) = copies
-    # 4 texts of 6 tokens; three distinct, and all four share the copy that hides the adjective.
-    assert len(scored) == 24
-    assert len(only.batch.tokens) == 3 * 5 + 1
-    rebuilt = only.batch.wants[only.batch.which][only.row, only.column]
-    assert rebuilt.tolist() == encoded.ids[scored].tolist()
+    rows: list[int] = []
+
+    def count(_module: Any, _args: Any, inputs: dict[str, Any]) -> None:
+        rows.append(len(inputs["input_ids"]))
+
+    with bert.model.register_forward_pre_hook(count, with_kwargs=True):
+        assert score_texts(bert, texts, TextOptions()).tokens.tolist() == [6] * 4
+    # Three texts are distinct, and they share the copy that hides the adjective.
+    assert sum(rows) == 3 * 5 + 1
 
 
 def test_texts_that_cannot_be_scored_are_refused(bert: Any) -> None:

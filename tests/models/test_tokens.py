@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -19,19 +19,10 @@ from clinometer.models.tokens import (
 )
 from clinometer.topics import Prompt
 
-TOKENIZERS: dict[str, Callable[[], Any]] = {
-    "byte-level": zoo.gpt2_tokenizer,
-    "qwen": zoo.qwen_tokenizer,
-    "wordpiece": zoo.bert_tokenizer,
-    "unigram": zoo.t5_tokenizer,
-    "llama": zoo.llama_tokenizer,
-    "gemma": zoo.gemma_tokenizer,
-}
 
-
-@pytest.fixture(scope="module")
-def made() -> dict[str, Any]:
-    return {name: make() for name, make in TOKENIZERS.items()}
+@cache
+def made(family: str) -> Any:
+    return zoo.FAMILIES[family].tokenizer()
 
 
 def names(tokenizer: Any, ids: Any) -> str:
@@ -41,18 +32,18 @@ def names(tokenizer: Any, ids: Any) -> str:
 @pytest.mark.parametrize(
     ("family", "after_space", "after_quote", "opening"),
     [
-        ("byte-level", "Ġher", "her", "her"),
-        ("qwen", "Ġher", "her", "her"),
-        ("wordpiece", "her", "her", "her"),
-        ("unigram", "▁her", "her", "▁her"),
+        ("gpt2", "Ġher", "her", "her"),
+        ("qwen2", "Ġher", "her", "her"),
+        ("bert", "her", "her", "her"),
+        ("t5", "▁her", "her", "▁her"),
         ("llama", "▁her", "her", "▁her"),
-        ("gemma", "▁her", "her", "her"),
+        ("gemma2", "▁her", "her", "her"),
     ],
 )
 def test_the_space_before_a_word(
-    made: dict[str, Any], family: str, after_space: str, after_quote: str, opening: str
+    family: str, after_space: str, after_quote: str, opening: str
 ) -> None:
-    tokenizer = made[family]
+    tokenizer = made(family)
 
     def written(**place: bool) -> str:
         # Small vocabularies may split a word; what matters is the mark before it.
@@ -63,9 +54,9 @@ def test_the_space_before_a_word(
     assert written(space=False, opening=True) == opening
 
 
-@pytest.mark.parametrize("family", TOKENIZERS)
-def test_a_word_has_the_tokens_it_has_in_the_sentence(made: dict[str, Any], family: str) -> None:
-    tokenizer = made[family]
+@pytest.mark.parametrize("family", ["gpt2", "qwen2", "bert", "t5", "llama", "gemma2"])
+def test_a_word_has_the_tokens_it_has_in_the_sentence(family: str) -> None:
+    tokenizer = made(family)
     for word in ("she", "granddaughter", "queen", "him"):
         text = tokenizer("the nurse said that " + word, add_special_tokens=False)["input_ids"]
         ids = list(word_tokens(tokenizer, word, space=True))
@@ -76,8 +67,8 @@ def test_a_word_has_the_tokens_it_has_in_the_sentence(made: dict[str, Any], fami
     assert text[-len(ids) :] == ids
 
 
-def test_text_that_continues_a_word_gets_the_wordpiece_prefix(made: dict[str, Any]) -> None:
-    tokenizer = made["wordpiece"]
+def test_text_that_continues_a_word_gets_the_wordpiece_prefix() -> None:
+    tokenizer = made("bert")
     texts = ["s", " was late", ".", " and"]
     found = continuations(tokenizer, texts)
     assert names(tokenizer, found[0]) == "##s"
@@ -124,8 +115,8 @@ def test_bytes_write_what_the_vocabulary_lacks() -> None:
     assert words.report.unwritable == ()
 
 
-def test_prefixes_and_the_single_token_restriction(made: dict[str, Any]) -> None:
-    tokenizer = made["byte-level"]
+def test_prefixes_and_the_single_token_restriction() -> None:
+    tokenizer = made("gpt2")
     words = ["her", "hers", "girl", "girls"]
     free = WordList(tokenizer, words, space=True)
     assert free.report.prefixes == {"her": ("hers",), "girl": ("girls",)}
@@ -138,7 +129,7 @@ def test_prefixes_and_the_single_token_restriction(made: dict[str, Any]) -> None
 @pytest.mark.parametrize("family", ["bert", "roberta", "albert", "modernbert", "deberta", "xlnet"])
 def test_text_around_the_slot(family: str) -> None:
     """The tokens are those of the whole sentence, with the mask in place of the word."""
-    tokenizer = zoo.FAMILIES[family].tokenizer()
+    tokenizer = made(family)
     marker = Marker.of(tokenizer, tokenizer.mask_token)
     for after in ("", ".", " was late.", ", and the man"):
         prompt = Prompt("The nurse said that", after, space=True)

@@ -232,7 +232,10 @@ MARIAN_LIKE = {"d_model": 32, **PLACES} | {
     for side in ("encoder", "decoder")
     for size, number in (("layers", 2), ("attention_heads", 4), ("ffn_dim", 48))
 }
-T5 = {"d_model": 32, "d_kv": 8, "d_ff": 48, "num_layers": 2, "num_heads": 4}
+START = "decoder_start_token_id"
+T5 = {"d_model": 32, "d_kv": 8, "d_ff": 48, "num_layers": 2, "num_heads": 4, START: 0}
+FLAN_T5: dict[str, Any] = {**T5, "feed_forward_proj": "gated-gelu", "tie_word_embeddings": False}
+XLNET = {"d_model": 32, "n_layer": 2, "n_head": 4, "d_inner": 48}
 DEBERTA: dict[str, Any] = {**SMALL, "position_biased_input": False, "type_vocab_size": 0}
 DEBERTA |= {"relative_attention": True, "pos_att_type": ["c2p", "p2c"]}
 #: BOS and EOS are the first token.
@@ -251,117 +254,69 @@ class Family:
 
     kind: str
     config: str
-    model: str
     tokenizer: Callable[[], Any]
     settings: dict[str, Any]
-
-
-def masked(
-    stem: str, tokenizer: Callable[[], Any], settings: dict[str, Any] = SMALL, **more: Any
-) -> Family:
-    return Family("masked", f"{stem}Config", f"{stem}ForMaskedLM", tokenizer, settings | more)
-
-
-def causal(
-    stem: str, tokenizer: Callable[[], Any], settings: dict[str, Any] = LLAMA, **more: Any
-) -> Family:
-    return Family("causal", f"{stem}Config", f"{stem}ForCausalLM", tokenizer, settings | more)
-
-
-def seq2seq(
-    stem: str, tokenizer: Callable[[], Any], settings: dict[str, Any], **more: Any
-) -> Family:
-    head = f"{stem}ForConditionalGeneration"
-    return Family("seq2seq", f"{stem}Config", head, tokenizer, settings | more)
 
 
 def ids(**names: int) -> dict[str, Any]:
     return {f"{name}_token_id": number for name, number in names.items()}
 
 
-FAMILIES: dict[str, Family] = {
-    "bert": masked("Bert", bert_tokenizer),
-    "distilbert": masked(
-        "DistilBert", bert_tokenizer, PLACES, dim=32, n_layers=2, n_heads=4, hidden_dim=48
-    ),
-    "albert": masked("Albert", albert_tokenizer, embedding_size=16),
-    "roberta": masked("Roberta", roberta_tokenizer, **ids(pad=1, bos=0, eos=2)),
-    "modernbert": masked(
-        "ModernBert",
-        modernbert_tokenizer,
-        SMALL | ids(pad=3, cls=1, sep=2, bos=1, eos=2),
-        global_attn_every_n_layers=2,
-        local_attention=8,
-    ),
-    "deberta": masked("Deberta", deberta_tokenizer, DEBERTA),
-    "deberta-v3": masked(
-        "DebertaV2",
-        deberta_v2_tokenizer,
-        DEBERTA,
-        position_buckets=16,
-        norm_rel_ebd="layer_norm",
-        share_att_key=True,
-    ),
-    "electra": masked("Electra", bert_tokenizer, embedding_size=16),
-    "gpt2": Family(
-        "causal",
-        "GPT2Config",
-        "GPT2LMHeadModel",
-        gpt2_tokenizer,
-        {"n_embd": 32, "n_layer": 2, "n_head": 4, "n_positions": 64, **ENDS},
-    ),
-    "gpt-neo": causal(
-        "GPTNeo",
-        gpt2_tokenizer,
-        {"hidden_size": 32, "num_layers": 2, "num_heads": 4, **PLACES, **ENDS},
-        attention_types=[[["global", "local"], 1]],
-        window_size=4,
-    ),
-    "gpt-neox": causal("GPTNeoX", neox_tokenizer, SMALL, **ENDS),
-    "opt": causal("OPT", opt_tokenizer, SIZES, ffn_dim=48, word_embed_proj_dim=32),
-    "llama": causal("Llama", llama_tokenizer),
-    "qwen2": causal("Qwen2", qwen_tokenizer),
-    "qwen3": causal("Qwen3", qwen_tokenizer),
-    "gemma2": causal("Gemma2", gemma_tokenizer, GEMMA),
-    "gemma3": Family("causal", "Gemma3TextConfig", "Gemma3ForCausalLM", gemma_tokenizer, GEMMA),
-    "mistral": causal("Mistral", mistral_tokenizer, sliding_window=6),
-    "phi": causal("Phi", gpt2_tokenizer, SMALL, bos_token_id=0),
-    "phi3": causal("Phi3", mistral_tokenizer, SMALL, num_key_value_heads=2, pad_token_id=0),
-    "t5": seq2seq("T5", t5_tokenizer, T5),
-    "flan-t5": seq2seq(
-        "T5", t5_tokenizer, T5, feed_forward_proj="gated-gelu", tie_word_embeddings=False
-    ),
-    "bart": seq2seq("Bart", roberta_tokenizer, MARIAN_LIKE),
-    "xlnet": Family(
-        "permutation",
-        "XLNetConfig",
-        "XLNetLMHeadModel",
-        xlnet_tokenizer,
-        {"d_model": 32, "n_layer": 2, "n_head": 4, "d_inner": 48},
-    ),
+DISTILBERT = {**PLACES, "dim": 32, "n_layers": 2, "n_heads": 4, "hidden_dim": 48}
+MODERNBERT = {**SMALL, "global_attn_every_n_layers": 2, "local_attention": 8}
+MODERNBERT |= ids(pad=3, cls=1, sep=2, bos=1, eos=2)
+DEBERTA_V3 = {**DEBERTA, "position_buckets": 16, "norm_rel_ebd": "layer_norm"}
+DEBERTA_V3 |= {"share_att_key": True}
+OPT = {**SIZES, "ffn_dim": 48, "word_embed_proj_dim": 32}
+PHI3 = {**SMALL, "num_key_value_heads": 2, **ids(pad=0)}
+GPT2 = {"n_embd": 32, "n_layer": 2, "n_head": 4, "n_positions": 64, **ENDS}
+GPT_NEO: dict[str, Any] = {"hidden_size": 32, "num_layers": 2, "num_heads": 4, **PLACES, **ENDS}
+GPT_NEO |= {"attention_types": [[["global", "local"], 1]], "window_size": 4}
+FAMILIES = {
+    "bert": Family("masked", "Bert", bert_tokenizer, SMALL),
+    "distilbert": Family("masked", "DistilBert", bert_tokenizer, DISTILBERT),
+    "albert": Family("masked", "Albert", albert_tokenizer, SMALL | {"embedding_size": 16}),
+    "roberta": Family("masked", "Roberta", roberta_tokenizer, SMALL | ids(pad=1, bos=0, eos=2)),
+    "modernbert": Family("masked", "ModernBert", modernbert_tokenizer, MODERNBERT),
+    "deberta": Family("masked", "Deberta", deberta_tokenizer, DEBERTA),
+    "deberta-v3": Family("masked", "DebertaV2", deberta_v2_tokenizer, DEBERTA_V3),
+    "electra": Family("masked", "Electra", bert_tokenizer, SMALL | {"embedding_size": 16}),
+    "gpt2": Family("causal", "GPT2", gpt2_tokenizer, GPT2),
+    "gpt-neo": Family("causal", "GPTNeo", gpt2_tokenizer, GPT_NEO),
+    "gpt-neox": Family("causal", "GPTNeoX", neox_tokenizer, SMALL | ENDS),
+    "opt": Family("causal", "OPT", opt_tokenizer, OPT),
+    "llama": Family("causal", "Llama", llama_tokenizer, LLAMA),
+    "qwen2": Family("causal", "Qwen2", qwen_tokenizer, LLAMA),
+    "qwen3": Family("causal", "Qwen3", qwen_tokenizer, LLAMA),
+    "gemma2": Family("causal", "Gemma2", gemma_tokenizer, GEMMA),
+    "gemma3": Family("causal", "Gemma3Text", gemma_tokenizer, GEMMA),
+    "mistral": Family("causal", "Mistral", mistral_tokenizer, LLAMA | {"sliding_window": 6}),
+    "phi": Family("causal", "Phi", gpt2_tokenizer, SMALL | ids(bos=0)),
+    "phi3": Family("causal", "Phi3", mistral_tokenizer, PHI3),
+    "t5": Family("seq2seq", "T5", t5_tokenizer, T5),
+    "flan-t5": Family("seq2seq", "T5", t5_tokenizer, FLAN_T5),
+    "bart": Family("seq2seq", "Bart", roberta_tokenizer, MARIAN_LIKE | {START: 2}),
+    "xlnet": Family("permutation", "XLNet", xlnet_tokenizer, XLNET),
 }
 
 
-def make(family: str, folder: Path, *, seed: int = 0) -> Path:
-    """Save the family's small model and tokenizer in a folder."""
-    tokenizer = FAMILIES[family].tokenizer()
-    build(family, len(tokenizer), seed=seed).save_pretrained(folder)
+def make(family: str, folder: Path, *, tokenizer: Any = None, **changes: Any) -> Path:
+    """Save the family's small model and tokenizer, or another tokenizer, in a folder."""
+    tokenizer = tokenizer or FAMILIES[family].tokenizer()
+    build(family, len(tokenizer), **changes).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder
 
 
-def build(family: str, vocabulary: int, *, seed: int = 0, **changes: Any) -> Any:
+def build(family: str, vocabulary: int, **changes: Any) -> Any:
     """The family's small model with wide random weights."""
     made = FAMILIES[family]
-    torch.manual_seed(seed)
-    settings: dict[str, Any] = {"vocab_size": vocabulary, **made.settings, **changes}
-    if made.kind == "seq2seq":
-        settings.setdefault("decoder_start_token_id", 0 if "t5" in family else 2)
+    torch.manual_seed(0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # torch.jit in DeBERTa's module
-        config = getattr(transformers, made.config)(**settings)
-        model = getattr(transformers, made.model)(config)
-    return widen(model)
+        config_class = getattr(transformers, f"{made.config}Config")
+        config = config_class(**{"vocab_size": vocabulary, **made.settings, **changes})
+        return widen(AUTO[made.kind].from_config(config))
 
 
 def widen(model: Any) -> Any:
@@ -374,7 +329,7 @@ def widen(model: Any) -> Any:
     return model.eval()
 
 
-def opened(folder: Path, **words: Any) -> Any:
+def opened(folder: Path) -> Any:
     """The folder's model on the CPU, with exact probabilities."""
-    exact = WordOptions(tolerance=0.0, **words)
-    return open_model(str(folder), load=LoadOptions(device="cpu"), words=exact)
+    load, exact = LoadOptions(device="cpu"), WordOptions(tolerance=0.0)
+    return open_model(str(folder), load=load, words=exact)

@@ -50,13 +50,10 @@ def opened(name: str) -> tuple[Any, Any]:
     return model.eval(), transformers.AutoTokenizer.from_pretrained(folder)
 
 
-def test_every_model_is_listed_by_name() -> None:
-    assert pocket.names() == EVERY
-    assert all(pocket.folder(name) == HOME / name for name in EVERY)
-
-
 @pytest.mark.parametrize("name", ["no-such", "", "..", "bert/../t5"])
-def test_an_unknown_name_lists_the_known_ones(name: str) -> None:
+def test_a_model_is_found_by_its_name_and_another_name_lists_the_known_ones(name: str) -> None:
+    assert pocket.names() == EVERY
+    assert all(pocket.folder(known) == HOME / known for known in EVERY)
     with pytest.raises(KeyError, match=r"bert.*xlnet.*gpt2-m-aligned") as caught:
         pocket.folder(name)
     assert repr(name) in str(caught.value.args[0])
@@ -68,7 +65,7 @@ def test_import_is_light() -> None:
     assert done.stdout.split() == ["False", "False"]
 
 
-def test_checksums_cover_every_file_and_agree() -> None:
+def test_what_ships_is_as_its_checksums_say_within_its_budget_and_no_code() -> None:
     lines = (HOME / "SHA256SUMS").read_text().splitlines()
     stated = {name: digest for digest, name in (line.split("  ", 1) for line in lines)}
     found = {
@@ -76,16 +73,10 @@ def test_checksums_cover_every_file_and_agree() -> None:
         for path in files()
     }
     assert found == stated
-
-
-def test_sizes_are_within_the_budget() -> None:
+    assert {path.suffix for path in files()} == {".safetensors", ".json", ".md"}
     assert sum(path.stat().st_size for path in files()) <= 80 * MEGABYTE
     bert = sum(path.stat().st_size for path in files() if path.parent.name == "bert")
     assert bert <= 32 * MEGABYTE
-
-
-def test_only_safetensors_json_and_cards_ship() -> None:
-    assert {path.suffix for path in files()} == {".safetensors", ".json", ".md"}
 
 
 @pytest.mark.parametrize("name", EVERY)

@@ -229,7 +229,8 @@ class ModelReader(ABC):
         texts = [spoken(reply) for reply in replies]
         opened = [without_opening(text) for text in texts]
         is_text = [bool(rest) and not refuses(rest) for rest in opened]
-        categories = iter(self.categories_of(list(compress(texts, is_text))))
+        readable = list(compress(texts, is_text))
+        categories = iter(self.categories_of(readable) if readable else ())
         return [
             next(categories) if read else unread(text)
             for text, read in zip(texts, is_text, strict=True)
@@ -237,7 +238,7 @@ class ModelReader(ABC):
 
     @abstractmethod
     def categories_of(self, texts: Sequence[str]) -> Iterable[int]:
-        """The category of each text, or OTHER."""
+        """The category of each text, of one or more, or OTHER."""
 
 
 @dataclass(frozen=True)
@@ -250,8 +251,6 @@ class ClassifierReader(ModelReader):
     names: Mapping[str, str]
 
     def categories_of(self, texts: Sequence[str]) -> list[int]:
-        if not texts:
-            return []
         classify, category = self._opened
         longest = min(
             classify.tokenizer.model_max_length, classify.model.config.max_position_embeddings
@@ -321,8 +320,6 @@ class JudgeReader(ModelReader):
         return prompts
 
     def categories_of(self, texts: Sequence[str]) -> list[int]:
-        if not texts:
-            return []
         distinct = list(dict.fromkeys(texts))
         asked = [self.questions(reply) for reply in distinct]
         words = tuple(word for words in self.attributes.values() for word in words)

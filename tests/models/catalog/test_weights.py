@@ -20,7 +20,7 @@ from clinometer.models.local.causal import CausalScorer
 from clinometer.storage import cache
 from clinometer.topics import Prompt
 
-#: one token: he, she, her, hers; two: granddaughter, abbot, canary; three: abbess, manservant
+#: Of one token (the first four), two (the next three) and three.
 WORDS = ("he", "she", "her", "hers", "granddaughter", "abbot", "canary", "abbess", "manservant")
 BEFORE = ["The nurse said that", "The engineer announced that", "The ceo said that"]
 
@@ -31,14 +31,11 @@ def exact() -> Any:
     return open_model("smollm2", load=LoadOptions(dtype="float32"), words=exactly)
 
 
-def test_words_have_the_expected_token_counts(exact: CausalScorer) -> None:
-    tokens = exact.word_report(WORDS, space=True).tokens
-    assert [len(tokens[w]) for w in WORDS] == [1, 1, 1, 1, 2, 2, 2, 3, 3]
-
-
 @pytest.mark.parametrize("after", ["", " was late."])
 def test_probabilities_equal_plain_calls(exact: CausalScorer, after: str) -> None:
     """With text after the slot, of the word and that text; coverage is that of the slot alone."""
+    tokens = exact.word_report(WORDS, space=True).tokens
+    assert [len(tokens[w]) for w in WORDS] == [1, 1, 1, 1, 2, 2, 2, 3, 3]
     prompts = [Prompt(before, after, space=True) for before in BEFORE]
     scores = exact.score(prompts, WORDS)
     model = ("causal", exact.model, exact.tokenizer)

@@ -15,13 +15,11 @@ from clinometer.models.local.causal import (
     CausalScorer,
     Chunk,
     PackingError,
-    Packs,
     TreeRun,
     compare,
     shortest_window,
 )
 from clinometer.models.protocol import ModelInfo, WordScores
-from clinometer.models.scoring.causal_job import Heads
 from clinometer.topics import Prompt
 
 WORDS = ["he", "she", "her", "man", "mans", "grandson", "granddaughter", "heiress"]
@@ -35,18 +33,28 @@ ROOM = {"n_positions": 64} | dict.fromkeys(("sliding_window", "window_size"), 64
 FAMILIES = [name for name, family in zoo.FAMILIES.items() if family.kind == "causal"]
 
 
-def random_heads(seed: int) -> Heads:
-    rng = np.random.default_rng(seed)
-    return Heads.of([rng.integers(1, 4, rng.integers(1, 7)).tolist() for _ in range(60)])[0]
+EXACT = WordOptions(tolerance=0.0)
 
 
-def causal(model: Any, tokenizer: Any, **settings: Any) -> CausalScorer:
-    options, rows = settings.pop("options", WordOptions(tolerance=0.0)), settings.pop("rows", False)
+def causal(
+    model: Any,
+    tokenizer: Any,
+    *,
+    options: WordOptions = EXACT,
+    batch_tokens: int | None = None,
+    **packing: int,
+) -> CausalScorer:
     info = ModelInfo("m", "causal", "r")
-    scorer = CausalScorer(model, tokenizer, info, options=options, **settings)
-    if rows:
-        scorer.packing.give_up("the test compares with plain rows")
+    scorer = CausalScorer(model, tokenizer, info, options=options, batch_tokens=batch_tokens)
+    vars(scorer).update(packing)
     return scorer
+
+
+def in_rows(model: Any, tokenizer: Any, options: WordOptions = EXACT) -> WordScores:
+    """The scores of all prompts and words by plain rows."""
+    scorer = causal(model, tokenizer, options=options)
+    scorer.packing.give_up("the test compares with plain rows")
+    return scorer.score(PROMPTS, WORDS)
 
 
 def family_model(name: str, **changes: Any) -> tuple[Any, Any]:
@@ -61,48 +69,19 @@ def assert_same(found: WordScores, expected: WordScores) -> None:
     np.testing.assert_allclose(found.skipped, expected.skipped, atol=1e-7)
 
 
-@pytest.mark.parametrize("nodes", [1, 7, 30, 1000])
-def test_packs_contain_every_prefix_once(nodes: int) -> None:
-    heads, start = random_heads(nodes), 0
-    while start < len(heads):
-        bounds = heads.cut(start, nodes=nodes, packs=3)
-        packs = Packs.of(heads, bounds, multiple=4)
-        assert packs.tokens.shape[1] % 4 == 0
-        prefixes = set()
-        for h in range(start, bounds[-1]):
-            b, place = packs.pack[h - start], packs.place[h - start]
-            path = heads.path(h)
-            line = packs.ancestors[b, place, : len(path)]
-            assert packs.tokens[b, line].tolist() == list(path)
-            assert packs.positions[b, line].tolist() == list(range(len(path)))
-            assert set(packs.ancestors[b, place]) == set(line)
-            prefixes |= {(b, path[: k + 1]) for k in range(len(path))}
-        assert sum(used(packs)) == len(prefixes)
-        sizes = np.bincount(packs.pack)
-        assert all(n == 1 or k <= nodes for n, k in zip(sizes, used(packs), strict=True))
-        start = bounds[-1]
-
-
-def used(packs: Packs) -> list[int]:
-    """The number of nodes in each pack."""
-    return [
-        len(set(packs.ancestors[b][packs.place[packs.pack == b]].ravel()))
-        for b in range(len(packs.tokens))
-    ]
-
-
-def agreed(model: Any, tokenizer: Any, **settings: Any) -> CausalScorer:
+def agreed(
+    model: Any, tokenizer: Any, options: WordOptions = EXACT, **packing: int
+) -> CausalScorer:
     """A scorer that may use packs, after it and plain rows have given the same scores."""
-    expected = causal(model, tokenizer, rows=True, **settings).score(PROMPTS, WORDS)
-    packed = causal(model, tokenizer, **settings)
-    assert_same(packed.score(PROMPTS, WORDS), expected)
+    packed = causal(model, tokenizer, options=options, **packing)
+    assert_same(packed.score(PROMPTS, WORDS), in_rows(model, tokenizer, options))
     return packed
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_packs_match_plain_rows(family: str) -> None:
     model, tokenizer = family_model(family)
-    expected = causal(model, tokenizer, rows=True).score(PROMPTS, WORDS)
+    expected = in_rows(model, tokenizer)
     assert np.ptp(expected.log_probs) > 3.0
     packed = causal(model, tokenizer)
     found = packed.score(PROMPTS, WORDS)
@@ -113,9 +92,8 @@ def test_packs_match_plain_rows(family: str) -> None:
     assert np.array_equal(again.log_probs, found.log_probs)
     order = np.random.default_rng(0).permutation(len(PROMPTS))
     mixed = [PROMPTS[i] for i in order]
-    for tokens, nodes in ((1, None), (64, 9)):
-        other = causal(model, tokenizer, batch_tokens=tokens)
-        other.pack_nodes = nodes or other.pack_nodes
+    small = causal(model, tokenizer, batch_tokens=64, pack_nodes=9, row_multiple=4)
+    for other in (causal(model, tokenizer, batch_tokens=1), small):
         scores = other.score(mixed, WORDS)
         np.testing.assert_allclose(scores.log_probs, expected.log_probs[order], atol=1e-5)
 
@@ -137,7 +115,7 @@ def test_shared_prefixes_are_computed_once(monkeypatch: pytest.MonkeyPatch) -> N
 
     def count(self: TreeRun, chunk: Chunk, cache: Any) -> Any:
         nonlocal run
-        run += sum(used(self.packs))
+        run += chunk.tokens.size  # of one pack, which is as wide as it has nodes
         return forward(self, chunk, cache)
 
     forward = TreeRun._forward
@@ -161,7 +139,7 @@ def test_a_model_that_cannot_be_packed_is_scored_in_rows(name: str) -> None:
     torch.manual_seed(0)
     config = getattr(transformers, f"{name}Config")(vocab_size=len(tokenizer), **OTHERS[name])
     model = zoo.widen(getattr(transformers, f"{name}ForCausalLM")(config))
-    expected = causal(model, tokenizer, rows=True).score(PROMPTS, WORDS)
+    expected = in_rows(model, tokenizer)
     packed = causal(model, tokenizer)
     # One prompt alone has no branches and may pass; the grid after it must not.
     first = packed.score(PROMPTS[:1], WORDS)
@@ -186,28 +164,20 @@ def test_a_mask_or_position_without_effect_is_detected(monkeypatch: pytest.Monke
 def test_a_text_longer_than_the_window_is_scored_in_rows() -> None:
     model, tokenizer = family_model("mistral", sliding_window=5)
     assert shortest_window(model.config) == 5
-    packed = causal(model, tokenizer)
-    expected = causal(model, tokenizer, rows=True).score(PROMPTS, WORDS)
-    assert np.array_equal(packed.score(PROMPTS, WORDS).log_probs, expected.log_probs)
+    found = causal(model, tokenizer).score(PROMPTS, WORDS)
+    assert np.array_equal(found.log_probs, in_rows(model, tokenizer).log_probs)
 
 
 def test_slabs_in_two_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    model, tokenizer = family_model("gpt2")
-    expected = causal(model, tokenizer).score(PROMPTS, WORDS)
     monkeypatch.setattr("clinometer.models.local.causal._SLAB", 2)
-    packed = causal(model, tokenizer)
-    packed.threads = 2  # as with a GPU
-    assert_same(packed.score(PROMPTS, WORDS), expected)
+    assert agreed(*family_model("gpt2"), threads=2).packing.mode == "tree"  # as with a GPU
 
 
 def test_a_model_with_a_local_window_gets_short_rows() -> None:
     model, tokenizer = family_model("gpt-neo", window_size=64)
-    packed = causal(model, tokenizer)
-    assert packed.pack_nodes == 21
-    packed.pack_nodes = 60  # with what is asked behind them, rows longer than the window
-    expected = causal(model, tokenizer, rows=True).score(PROMPTS, WORDS)
-    assert_same(packed.score(PROMPTS, WORDS), expected)
-    assert packed.packing.mode == "rows"
+    assert causal(model, tokenizer).pack_nodes == 21
+    # With what is asked behind so many, rows are longer than the window.
+    assert agreed(model, tokenizer, pack_nodes=60).packing.mode == "rows"
 
 
 def test_half_precision_is_compared_more_loosely() -> None:

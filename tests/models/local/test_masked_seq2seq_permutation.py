@@ -52,18 +52,14 @@ def test_a_word_that_prefixes_another_is_scored_as_itself(small_model: zoo.Folde
 
 
 def test_a_decoder_that_does_not_say_how_it_begins_is_refused(tmp_path: Path) -> None:
-    tokenizer = zoo.FAMILIES["bart"].tokenizer()
-    zoo.build("bart", len(tokenizer), decoder_start_token_id=None).save_pretrained(tmp_path)
-    tokenizer.save_pretrained(tmp_path)
+    zoo.make("bart", tmp_path, decoder_start_token_id=None)
     with pytest.raises(ModelError, match="expected decoder_start_token_id"):
         zoo.opened(tmp_path)
 
 
 def test_chinese_without_spaces(tmp_path: Path) -> None:
     tokenizer = zoo.bert_tokenizer(corpus=zoo.CHINESE)
-    zoo.build("bert", len(tokenizer)).save_pretrained(tmp_path)
-    tokenizer.save_pretrained(tmp_path)
-    scorer = zoo.opened(tmp_path)
+    scorer = zoo.opened(zoo.make("bert", tmp_path, tokenizer=tokenizer))
     prompt = Prompt("医生说", "很好", space=False)
     found = scorer.score([prompt], ["他", "她"]).log_probs[0]
     slot = ("masked", scorer.model, tokenizer, prompt.before, prompt.after)  # spaces are dropped

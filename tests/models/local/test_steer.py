@@ -13,8 +13,7 @@ import torch
 
 from clinometer.errors import ModelError, SettingsError
 from clinometer.models import LoadOptions, open_model
-from clinometer.models.local.base import layers_of
-from clinometer.models.local.steer import Steering, fitted
+from clinometer.models.local.steer import Steering, fitted, layers_of
 from clinometer.models.options import SampleOptions
 
 MODEL = "pocket:gpt2-s"

@@ -32,7 +32,8 @@ from clinometer.display.text import brief
 from clinometer.errors import ModelError
 from clinometer.models.background import prefetch
 from clinometer.models.options import WordOptions
-from clinometer.models.protocol import ModelInfo
+from clinometer.models.protocol import ModelInfo, WordScores
+from clinometer.models.scoring.chain_rule import expand
 from clinometer.models.scoring.word_scorer import WordScorer
 from clinometer.models.tokens import Trie
 from clinometer.statistics.arrays import BoolArray, FloatArray, IntArray
@@ -143,23 +144,20 @@ def out_of_memory(error: BaseException) -> bool:
     return isinstance(error, RuntimeError) and any(phrase in text for phrase in _NO_MEMORY)
 
 
-def answered(
-    tree: Trie,
-    asked: BoolArray,
-    read: Callable[[IntArray, IntArray, IntArray, IntArray], FloatArray],
-) -> FloatArray:
-    """Answers [N, P] to queries of one depth about one tree, read as the rows of one table.
+#: From a tree, the tokens of the queried nodes [Q, depth], the prompt and the query of each row
+#: [n], and the tokens wanted by each query [Q, W]: log-probabilities [n, W].
+Read = Callable[[Trie, IntArray, IntArray, IntArray, IntArray], FloatArray]
 
-    `read` gets the tokens of the queried nodes [Q, depth], the prompt and the query of each row
-    [n], and the tokens wanted by each query [Q, W]; it returns log-probabilities [n, W].
-    """
+
+def _answered(tree: Trie, asked: BoolArray, read: Read) -> FloatArray:
+    """Answers [N, P] to queries of one depth about one tree, read as the rows of one table."""
     answer = np.full(asked.shape, -np.inf)
     nodes = np.flatnonzero(asked.any(axis=1))
     if not len(nodes):
         return answer
     which, prompts = np.nonzero(asked[nodes])
     known = np.array([tree.prefix[n] for n in nodes], dtype=np.int64)
-    values = read(known, prompts, which, tree.wanted(nodes))
+    values = read(tree, known, prompts, which, tree.wanted(nodes))
     cuts = np.searchsorted(which, np.arange(1, len(nodes)))
     parts = zip(nodes, np.split(prompts, cuts), np.split(values, cuts), strict=True)
     for node, who, found in parts:
@@ -229,12 +227,6 @@ def collector_off() -> Iterator[None]:
 
 #: Marker instead of a log-probability (which is never above 0): all logits were equal.
 SILENT = torch.inf
-
-
-def layers_of(model: Any) -> Any:
-    """The layers of a transformer, from the first to the last."""
-    stacks = [m for m in model.modules() if isinstance(m, torch.nn.ModuleList)]
-    return max(stacks, key=len, default=())
 
 
 @contextlib.contextmanager
@@ -355,13 +347,9 @@ class TransformerScorer(WordScorer):
             return (args[0][rows, positions].unsqueeze(0), *args[1:])
 
         head = self.model.get_output_embeddings()
-        hook = head.register_forward_pre_hook(pick) if head is not None else None
-        try:
-            with light_kernels(planned=packed):
-                logits = self.model(**inputs).logits
-        finally:
-            if hook is not None:
-                hook.remove()
+        hook = contextlib.nullcontext() if head is None else head.register_forward_pre_hook(pick)
+        with hook, light_kernels(planned=packed):
+            logits = self.model(**inputs).logits
         scored: Tensor = logits[0] if picked else logits[rows, positions]
         return scored
 
@@ -371,6 +359,17 @@ class TransformerScorer(WordScorer):
         logits = self.project(rows, to_device(batch.positions, self.device), **inputs)
         wanted = to_device(batch.wants, self.device)[to_device(batch.which, self.device)]
         return read_log_probs(logits, wanted)
+
+    def walk(
+        self, trees: Sequence[Trie], n_prompts: int, read: Read, counts: FloatArray | None
+    ) -> WordScores:
+        """Scores of the words of some trees, each level of a tree read at once."""
+
+        def ask(asked: Sequence[BoolArray]) -> list[FloatArray]:
+            return [_answered(tree, nodes, read) for tree, nodes in zip(trees, asked, strict=True)]
+
+        tolerance = self.options.effective_tolerance
+        return expand(trees, n_prompts, ask, tolerance=tolerance, counts=counts)
 
     def check_values(self, values: FloatArray, prompts: Sequence[Prompt], asked: IntArray) -> None:
         """Refuse values that no language model would return, and name the prompt."""

@@ -24,11 +24,10 @@ from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.masking_utils import sdpa_mask
 
 from clinometer.errors import ModelError
-from clinometer.models.local.base import Batch, TransformerScorer, answered, overlapped, to_device
+from clinometer.models.local.base import Batch, TransformerScorer, overlapped, to_device
 from clinometer.models.protocol import WordScores
-from clinometer.models.scoring.chain_rule import expand
 from clinometer.models.tokens import Marker, SlotGroup, Trie, WordList, slot_groups
-from clinometer.statistics.arrays import BoolArray, FloatArray, IntArray
+from clinometer.statistics.arrays import FloatArray, IntArray
 from clinometer.topics import Prompt
 
 NAME = "clinometer_tiles"
@@ -136,31 +135,22 @@ class MaskedScorer(TransformerScorer):
         trees: Sequence[Trie],
         counts: FloatArray | None,
     ) -> WordScores:
-        def answer(tree: Trie, asked: BoolArray) -> FloatArray:
-            places = max(len(p) for p in tree.prefix)
+        def read(
+            tree: Trie, known: IntArray, rows: IntArray, which: IntArray, wants: IntArray
+        ) -> FloatArray:
+            depth, places = known.shape[1], len(tree.prefix[-1])  # all words have as many tokens
+            batch = Batch(
+                tokens=group.filled(rows, places=places, known=known[which]),
+                positions=group.positions[rows] + depth,
+                wants=wants,
+                which=which,
+                unknown=places - depth,
+            )
+            values = self.ask(batch, self.forward)()
+            self.check_values(values, prompts, group.members[rows])
+            return values
 
-            def read(
-                known: IntArray, rows: IntArray, which: IntArray, wants: IntArray
-            ) -> FloatArray:
-                depth = known.shape[1]
-                batch = Batch(
-                    tokens=group.filled(rows, places=places, known=known[which]),
-                    positions=group.positions[rows] + depth,
-                    wants=wants,
-                    which=which,
-                    unknown=places - depth,
-                )
-                values = self.ask(batch, self.forward)()
-                self.check_values(values, prompts, group.members[rows])
-                return values
-
-            return answered(tree, asked, read)
-
-        def ask(asked: Sequence[BoolArray]) -> list[FloatArray]:
-            return list(map(answer, trees, asked))
-
-        tolerance = self.options.effective_tolerance
-        return expand(trees, len(group), ask, tolerance=tolerance, counts=counts)
+        return self.walk(trees, len(group), read, counts)
 
     def forward(self, batch: Batch) -> Tensor:
         """Log-probabilities of the wanted tokens at each row's position."""

@@ -18,21 +18,12 @@ from clinometer.models.local.base import (
     Batch,
     Forward,
     TransformerScorer,
-    answered,
     light_kernels,
     to_device,
 )
 from clinometer.models.protocol import WordScores
-from clinometer.models.scoring.chain_rule import expand
-from clinometer.models.tokens import (
-    Marker,
-    SlotGroup,
-    Trie,
-    WordList,
-    encode_all,
-    slot_groups,
-)
-from clinometer.statistics.arrays import BoolArray, FloatArray, IntArray
+from clinometer.models.tokens import Marker, SlotGroup, Trie, WordList, encode_all, slot_groups
+from clinometer.statistics.arrays import FloatArray, IntArray
 from clinometer.topics import Prompt
 
 SENTINEL = "<extra_id_0>"
@@ -88,7 +79,9 @@ class Seq2SeqScorer(TransformerScorer):
         decode = self._decoder(self._encode(group.tokens))
         sizes = np.array([len(h) for h in heads])
 
-        def read(known: IntArray, who: IntArray, which: IntArray, wants: IntArray) -> FloatArray:
+        def read(
+            _tree: Trie, known: IntArray, who: IntArray, which: IntArray, wants: IntArray
+        ) -> FloatArray:
             values = np.empty((len(who), wants.shape[1]))
             pending: list[tuple[IntArray, Callable[[], FloatArray]]] = []
             for size in np.unique(sizes[who]):
@@ -107,12 +100,7 @@ class Seq2SeqScorer(TransformerScorer):
             self.check_values(values, prompts, who)
             return values
 
-        def ask(asked: Sequence[BoolArray]) -> list[FloatArray]:
-            return [answered(trie, asked[0], read)]
-
-        return expand(
-            [trie], len(prompts), ask, tolerance=self.options.effective_tolerance, counts=counts
-        )
+        return self.walk([trie], len(prompts), read, counts)
 
     def _heads(self, prompts: Sequence[Prompt]) -> list[list[int]]:
         """What the decoder has written before the word."""

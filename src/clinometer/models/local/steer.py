@@ -18,7 +18,6 @@ from pydantic import FiniteFloat, ValidationError
 from pydantic.dataclasses import dataclass
 
 from clinometer.errors import ModelError, first_problem
-from clinometer.models.local.base import layers_of
 from clinometer.statistics.arrays import FloatArray
 from clinometer.storage.untrusted import read_json
 
@@ -55,6 +54,12 @@ class Steering:
                 f"steer {str(path)!r}: expected a file with layer and vector, as study fixes "
                 f"writes it ({why})"
             ) from error
+
+
+def layers_of(model: Any) -> Any:
+    """The layers of a transformer, from the first to the last."""
+    stacks = [m for m in model.modules() if isinstance(m, torch.nn.ModuleList)]
+    return max(stacks, key=len, default=())
 
 
 def _hidden(output: Any) -> Any:
@@ -96,13 +101,10 @@ def fitted(
         def keep(_layer: Any, _given: Any, output: Any) -> None:
             seen.append(_hidden(output)[0, -1].to("cpu", torch.float64))
 
-        hook = layers[chosen].register_forward_hook(keep)
-        try:
+        with layers[chosen].register_forward_hook(keep):
             for tokens in scorer.head_tokens(texts):
                 ids = torch.tensor([tokens], device=scorer.device)
                 scorer.alone(partial(scorer.model, input_ids=ids, use_cache=False))
-        finally:
-            hook.remove()
         return np.asarray(torch.stack(seen).mean(dim=0).numpy())
 
     return Steering(chosen, tuple((mean(more) - mean(less)).tolist()))
