@@ -57,11 +57,6 @@ def test_every_command_has_help_that_fits_a_screen_and_so_has_every_option(
         assert isinstance(parameter, TyperArgument) or parameter.opts[0] in result.out
 
 
-def test_the_commands_are_these_in_the_order_of_use() -> None:
-    used = "audit report view compare gate plan import export mine reliability study"
-    assert list(COMMANDS) == [*used.split(), "list", "doctor"]
-
-
 @pytest.mark.usefixtures("narrow")
 @pytest.mark.parametrize("path", GROUPS, ids=lambda path: " ".join(path) or "clinometer")
 def test_a_list_of_commands_fits_a_screen(clinometer: Clinometer, path: tuple[str, ...]) -> None:
