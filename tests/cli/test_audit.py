@@ -4,8 +4,7 @@ decisions of a real model, and servers that give no answer."""
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -124,15 +123,8 @@ Saying = Callable[..., FixedReplies]
 
 
 @pytest.fixture
-def saying(folder: Path) -> Iterator[Saying]:
-    with ExitStack() as servers:
-
-        def start(*replies: str | None) -> FixedReplies:
-            server = FixedReplies(*replies)
-            servers.callback(server.stop)
-            return server
-
-        yield start
+def saying(folder: Path, until_the_end: Callable[[FixedReplies], FixedReplies]) -> Saying:
+    return lambda *replies: until_the_end(FixedReplies(*replies))
 
 
 @pytest.mark.parametrize(
