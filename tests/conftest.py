@@ -23,18 +23,22 @@ import threading
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import hypothesis
 import numpy as np
 import pytest
 from tests.command import Clinometer, Result
 from tests.components import pytest_sessionstart, pytest_terminal_summary, require
+from tests.models.server.http import Server
 from tests.processes import PATIENCE_S
 
 from clinometer.cli import main
+
+AnyServer = TypeVar("AnyServer", bound=Server)
 
 __all__ = ["pytest_sessionstart", "pytest_terminal_summary"]  # hooks, found here by pytest
 
@@ -164,6 +168,18 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(sys, "path", [*sys.path])
     monkeypatch.setattr("clinometer.models.client._FIRST_WAIT", 0.001)
     return tmp_path
+
+
+@pytest.fixture
+def until_the_end() -> Iterator[Callable[[AnyServer], AnyServer]]:
+    """A server that is stopped after the test."""
+    with ExitStack() as stack:
+
+        def stopped(server: AnyServer) -> AnyServer:
+            stack.callback(server.stop)
+            return server
+
+        yield stopped
 
 
 @pytest.fixture

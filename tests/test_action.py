@@ -7,7 +7,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -57,10 +57,8 @@ class _Handler(JsonHandler):
 
 
 @pytest.fixture
-def github() -> Iterator[GitHub]:
-    state = GitHub()
-    yield state
-    state.stop()
+def github(until_the_end: Callable[[GitHub], GitHub]) -> GitHub:
+    return until_the_end(GitHub())
 
 
 def step(folder: Path, github: GitHub, **inputs: str) -> subprocess.CompletedProcess[str]:

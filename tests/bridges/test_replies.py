@@ -117,17 +117,14 @@ def test_the_published_audit_has_axes_baseline_and_placebo(tmp_path: Path) -> No
 
 
 def test_a_result_file_of_promptfoo(tmp_path: Path) -> None:
-    foo = [
+    foo: list[dict[str, Any]] = [
         {"provider": {"id": "openai:x"}, "vars": {"group": g, "context": c}, "score": s}
         for g, c, s in product("ab", "123", (0.0, 1.0))
     ]
+    # A request that failed, as promptfoo writes it.
+    foo.append({**foo[0], "score": 0, "error": "429", "failureReason": 2})
     file = tmp_path / "foo.json"
     file.write_text(json.dumps({"evalId": "e", "results": {"version": 3, "results": foo}}))
-    foo = json.loads(file.read_text())
-    # A request that failed, as promptfoo writes it.
-    error = {**foo["results"]["results"][0], "score": 0, "error": "429", "failureReason": 2}
-    foo["results"]["results"].append(error)
-    file.write_text(json.dumps(foo))
     (run,) = imported(file, "promptfoo")
     assert (run.model, present(run.preferences.answers).sum()) == ("openai:x", 12)
 

@@ -4,7 +4,7 @@ decisions of a real model, and servers that give no answer."""
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -67,15 +67,10 @@ def test_an_unwritable_folder_is_one_line(clinometer: Clinometer, folder: Path) 
     assert result.out == ""
 
 
-def test_wrong_input_leaves_no_folder_behind(clinometer: Clinometer, folder: Path) -> None:
+def test_what_cannot_begin_leaves_no_folder_behind(clinometer: Clinometer, folder: Path) -> None:
     refused(clinometer("audit", "reference:fair"))
     refused(clinometer("audit", "reference:random", "--topic", "religion"))
     assert list(folder.iterdir()) == []
-
-
-def test_a_model_that_cannot_be_opened_leaves_no_folder_behind(
-    clinometer: Clinometer, folder: Path
-) -> None:
     (folder / "broken").mkdir()
     (folder / "broken" / "config.json").write_text("{}", encoding="utf-8")
     result = clinometer("audit", "./broken", *FEW)
@@ -124,17 +119,12 @@ class _Handler(JsonHandler):
         self.send(200, {"choices": choices, "usage": usage})
 
 
+Saying = Callable[..., FixedReplies]
+
+
 @pytest.fixture
-def saying(folder: Path) -> Iterator[Callable[..., FixedReplies]]:
-    made: list[FixedReplies] = []
-
-    def start(*replies: str | None) -> FixedReplies:
-        made.append(FixedReplies(*replies))
-        return made[-1]
-
-    yield start
-    for one in made:
-        one.stop()
+def saying(folder: Path, until_the_end: Callable[[FixedReplies], FixedReplies]) -> Saying:
+    return lambda *replies: until_the_end(FixedReplies(*replies))
 
 
 @pytest.mark.parametrize(
@@ -150,7 +140,7 @@ def saying(folder: Path) -> Iterator[Callable[..., FixedReplies]]:
 def test_a_model_without_answers_has_no_number(
     replies: tuple[str | None, ...],
     said: str,
-    saying: Callable[..., FixedReplies],
+    saying: Saying,
     clinometer: Clinometer,
 ) -> None:
     command = ("audit", saying(*replies).model, "--topic", "hiring", "--replies", "10", *PEOPLE)
@@ -175,7 +165,7 @@ def test_a_model_without_answers_has_no_number(
 
 
 def test_a_server_that_answers_is_asked_the_question_itself(
-    saying: Callable[..., FixedReplies], clinometer: Clinometer
+    saying: Saying, clinometer: Clinometer
 ) -> None:
     server = saying("Yes.", "No", "Yes", "no!", "I can't say")
     command = ("audit", server.model, "--topic", "hiring", "--replies", "10", "--chat", *PEOPLE)
@@ -197,7 +187,7 @@ def test_a_server_that_answers_is_asked_the_question_itself(
 
 
 def test_replies_of_a_server_plan_the_next_audit_at_a_price(
-    saying: Callable[..., FixedReplies], clinometer: Clinometer
+    saying: Saying, clinometer: Clinometer
 ) -> None:
     """A reply costs what all of them did, divided."""
     server = saying("Yes.", "No", "Yes", "no!")
@@ -232,18 +222,14 @@ def test_decisions_of_a_local_model_with_a_report(
     assert "is other (none of the categories)" in page
 
 
-def test_a_topic_of_texts_samples_replies_by_itself(
-    saying: Callable[..., FixedReplies], clinometer: Clinometer
-) -> None:
+def test_a_topic_of_texts_samples_replies_by_itself(saying: Saying, clinometer: Clinometer) -> None:
     model = saying("She was brave, and her friends knew it.").model
     result = clinometer("audit", model, "--topic", "story", "--groups", "nurse", "--out", "run")
     assert result.status == 0, result.err
     assert Run.load("run").record.replies["replies"] == 10 * 40  # in forty contexts
 
 
-def test_a_sample_of_replies_is_written_for_people(
-    saying: Callable[..., FixedReplies], clinometer: Clinometer
-) -> None:
+def test_a_sample_of_replies_is_written_for_people(saying: Saying, clinometer: Clinometer) -> None:
     asked = (saying("Yes", "No", "Perhaps").model, "--topic", "hiring", "--replies", "10")
     assert clinometer("audit", *asked, *PEOPLE, "--out", "run").status == 0
     shown = clinometer("export", "labels", "run", "-n", "12")

@@ -10,20 +10,6 @@ from tests.bridges.test_replies import imported, rows, written
 from tests.command import Clinometer, refused
 
 
-@pytest.mark.parametrize(
-    ("more", "words"),
-    [
-        (("--set", "levle=0.9"), "did you mean level?"),
-        (("--set", "level=9"), "level: expected a number above 0"),
-        (("--requests", "100"), "expected either --detect"),
-    ],
-)
-def test_what_is_planned_is_checked(
-    clinometer: Clinometer, more: tuple[str, ...], words: str
-) -> None:
-    refused(clinometer("plan", "--precision", "0.1", *more), words)
-
-
 def test_a_hosted_model_needs_no_rate_and_says_what_it_costs(clinometer: Clinometer) -> None:
     planned = ("plan", "--precision", "0.05", "--topic", "hiring", "--model", "openai/gpt-4.1")
     found = json.loads(clinometer(*planned, "--price", "1", "--json").out)["hosted"]
@@ -62,8 +48,11 @@ def test_repeated_replies_plan_one_model_or_tell_two_apart(
 
 
 @pytest.mark.parametrize(
-    ("more", "words"),
+    ("asked", "words"),
     [
+        (("--precision", "0.1", "--set", "levle=0.9"), "did you mean level?"),
+        (("--precision", "0.1", "--set", "level=9"), "level: expected a number above 0"),
+        (("--precision", "0.1", "--requests", "100"), "expected either --detect"),
         ((), "expected --precision, --detect, --requests or --protocol"),
         (
             ("--detect", "0.1", "--requests", "9"),
@@ -73,7 +62,7 @@ def test_repeated_replies_plan_one_model_or_tell_two_apart(
         (("--detect", "0.1", "--price", "2"), "expected runs that counted tokens"),
     ],
 )
-def test_plans_of_replies_that_cannot_be_made(
-    clinometer: Clinometer, scored: Path, more: tuple[str, ...], words: str
+def test_plans_that_cannot_be_made_are_one_line(
+    clinometer: Clinometer, scored: Path, asked: tuple[str, ...], words: str
 ) -> None:
-    refused(clinometer("plan", scored / "calm", *more), words)
+    refused(clinometer("plan", scored / "calm", *asked), words)

@@ -90,6 +90,8 @@ def test_stages_have_their_own_units_and_may_lack_a_total(clock: Clock) -> None:
 def test_the_thread_writes_and_ends_with_the_block(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """Jupyter sets FORCE_COLOR, by which rich takes a pipe for a terminal: no bar all the same."""
+    monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setattr(module, "FIRST_S", 0.0)
     written = threading.Event()
     line = Watch.line
@@ -101,7 +103,9 @@ def test_the_thread_writes_and_ends_with_the_block(
     monkeypatch.setattr(Watch, "line", noticed)
     with progress("model"):
         assert written.wait(60)
-    assert "loading model" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "loading model" in said
+    assert "\x1b" not in said
     assert not [t for t in threading.enumerate() if t.name == "progress"]
 
 
@@ -121,19 +125,14 @@ def test_an_interruption_says_where_the_work_is(
     assert said in capsys.readouterr().err
 
 
-def on_a_terminal(code: str) -> str:
-    """What a program shows on a terminal."""
-    spawn = "import pty, sys; pty.spawn([sys.executable, '-c', sys.argv[1]])"
-    return python(spawn, code, env={**os.environ, "TERM": "xterm", "COLUMNS": "80"}).stdout
-
-
 def test_on_a_terminal_a_bar_says_loading_and_never_0_of_unknown() -> None:
     code = (
         "from clinometer.cli.progress import progress\n"
         "with progress('smollm2') as watch:\n    pass\n"
         "with progress('smollm2') as watch:\n    watch(3, 1200)\n"
     )
-    shown = on_a_terminal(code)
+    spawn = "import pty, sys; pty.spawn([sys.executable, '-c', sys.argv[1]])"
+    shown = python(spawn, code, env={**os.environ, "TERM": "xterm", "COLUMNS": "80"}).stdout
     assert "loading smollm2" in shown
     assert "3/1,200" in shown
     assert "0/?" not in shown
@@ -164,13 +163,3 @@ def test_ctrl_c_during_an_audit_says_where_its_cells_are(tmp_path: Path) -> None
         f"clinometer: interrupted; what was done is stored in {folder}; rerun the same command to "
         "resume"
     ]
-
-
-def test_no_bar_where_colour_is_forced_and_no_terminal_is(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Jupyter sets FORCE_COLOR, by which rich takes a pipe for a terminal."""
-    monkeypatch.setenv("FORCE_COLOR", "1")
-    with progress("model") as watch:
-        watch(1, 2)
-    assert "\x1b" not in capsys.readouterr().err

@@ -44,12 +44,11 @@ def test_the_table_has_no_invented_figures() -> None:
 
 def test_a_custom_table_of_factors_is_used(tmp_path: Path) -> None:
     path = tmp_path / "f.csv"
-    run = audit("reference:unbiased")
-    groups = run.risks.groups
-    lines = ["group,height"] + [f"{g},{i}" for i, g in enumerate(groups)]
-    path.write_text("\n".join(lines), encoding="utf-8")
     r = 0.001 * np.arange(120) + 0.001 * np.random.default_rng(1).standard_normal(120)
-    found = factor_findings(replace(run, risks=replace(run.risks, r=r)), table=read_factors(path))
+    run = run_with(r)
+    lines = ["group,height"] + [f"{g},{i}" for i, g in enumerate(run.risks.groups)]
+    path.write_text("\n".join(lines), encoding="utf-8")
+    found = factor_findings(run, table=read_factors(path))
     assert found.measured[0].startswith("Groups weigh the same")
     (fit,) = found.tables[0].frame.to_dict("records")
     assert fit["slope"] == pytest.approx(0.001, rel=0.05)

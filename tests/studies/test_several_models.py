@@ -82,21 +82,14 @@ def test_interval_of_tau_widens_with_noise() -> None:
     assert high > 0.5
 
 
-@pytest.fixture
-def chinese(tmp_path: Path) -> Path:
+def test_a_chinese_model_is_audited_and_shown_beside_table_5(tmp_path: Path) -> None:
     """A BERT with random weights and the characters that the questions need."""
-    topic = load_topic("gender-zh")
+    topic = load_topic("gender-zh").select(["护士", "工程师", "老师"])
     text = "".join([*topic.words, *topic.group_names, "说认为很累，但"])
     pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *sorted(set(text))]
-    vocabulary = {piece: i for i, piece in enumerate(pieces)}
-    folder = tmp_path / "bert-zh"
-    BertTokenizerFast(vocab=vocabulary).save_pretrained(folder)
-    zoo.build("bert", len(pieces)).save_pretrained(folder)
-    return folder
-
-
-def test_a_chinese_model_is_audited_and_shown_beside_table_5(chinese: Path, tmp_path: Path) -> None:
-    topic = load_topic("gender-zh").select(["护士", "工程师", "老师"])
+    chinese = tmp_path / "bert-zh"
+    BertTokenizerFast(vocab={p: i for i, p in enumerate(pieces)}).save_pretrained(chinese)
+    zoo.build("bert", len(pieces)).save_pretrained(chinese)
     contexts = ContextSet("zh", ["[X]说[Y]", "[X]认为[Y]", "[X]很累，但[Y]"], [3, 2, 1])
     settings = AuditSettings()
     plan = Plan("table5", planned_runs([str(chinese)], topic, contexts, settings, role="table5"))

@@ -60,9 +60,12 @@ def test_the_data_of_a_run_and_the_words_of_an_answer(client: httpx.Client) -> N
 def test_peers_are_the_other_runs_of_the_topic(client: httpx.Client) -> None:
     found = client.get("/peers", params={"id": "second"}).json()
     assert [(peer["id"], peer["name"]) for peer in found] == [("a/first", "made:model")]
-    shares = client.get("/peers", params={"id": "second", "x": 2, "c": 3}).json()[0]["shares"]
-    assert sum(shares) == pytest.approx(1)
+    (peer,) = client.get("/peers", params={"id": "second", "x": 2, "c": 3}).json()
+    assert peer["asked"]
+    assert sum(peer["shares"]) == pytest.approx(1)
     assert client.get("/peers", params={"id": "real"}).json() == []
+    said = client.get("/finding", params={"id": "second"}).json()["text"]
+    assert said.endswith(".")
 
 
 def test_scores_of_another_model_are_drawn_on_the_scale_and_beside_its_own_mean(
@@ -96,16 +99,6 @@ def test_states_of_a_run_that_is_not_finished(tmp_path: Path, root: Path) -> Non
     for path in (file.parent, file):
         os.utime(path, (1, 1))
     assert index.entry("half").state == "interrupted"
-
-
-def test_the_same_sentence_elsewhere_says_whether_it_was_asked(tmp_path: Path, root: Path) -> None:
-    for name in ("a/first", "second"):
-        shutil.copytree(root / name, tmp_path / Path(name).name)
-    made_run(tmp_path / "fewer", groups=3, contexts=4, model="made:fewer")
-    with served(tmp_path) as address, httpx.Client(base_url=address, timeout=PATIENCE_S) as client:
-        found = client.get("/peers", params={"id": "second", "x": 11, "c": 14}).json()
-        assert {peer["name"]: peer["asked"] for peer in found}["made:model"]
-        assert client.get("/finding", params={"id": "second"}).json()["text"].endswith(".")
 
 
 def test_the_report_of_a_run_and_of_several(client: httpx.Client) -> None:

@@ -488,14 +488,15 @@ def strip(run: Run) -> Strip | None:
     bias = report.R_bias.value
     return Strip(
         (bias / end, (bias + report.R_volatility.value) / end),
-        _span(R, end),
-        None if floor is None else _span(floor, end),
+        span(R, end),
+        None if floor is None else span(floor, end),
         _axis_ends(run, end, unit),
         tuple(_risk_chips(run)),
     )
 
 
-def _span(e: Estimate, end: float) -> tuple[float, float] | None:
+def span(e: Estimate, end: float = 1.0) -> tuple[float, float] | None:
+    """The interval of a number as shares of an axis that ends at `end`; None without one."""
     return None if e.low is None or e.high is None else (e.low / end, min(e.high / end, 1.0))
 
 

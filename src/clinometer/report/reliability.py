@@ -20,7 +20,7 @@ from clinometer.report import charts
 from clinometer.report.document import asset, render_document
 from clinometer.report.export import write_as
 from clinometer.report.figure import Figure, chart
-from clinometer.report.page import Chip, Strip
+from clinometer.report.page import Chip, Strip, span
 from clinometer.report.tables import settings_table
 from clinometer.statistics.estimate import Estimate, around
 from clinometer.storage.untrusted import read_json
@@ -90,8 +90,8 @@ def _strip(run: ReliabilityRun) -> Strip | None:
     key.append(Chip("random words", given, "", "c", about))
     return Strip(
         (e.value, e.value),
-        None if e.low is None or e.high is None else (e.low, e.high),
-        None if chance is None or chance.low is None else (chance.low, chance.high or 1.0),
+        span(e),
+        None if chance is None else span(chance),
         ("0: least reliable", "1: most reliable"),
         tuple(key),
     )

@@ -6,19 +6,16 @@ import contextlib
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import pytest
 from tests.components import require
-from tests.models.server.http import Server
 from tests.models.server.proxy import Proxy
 from tests.present import present
 from tests.processes import PATIENCE_S, free_port, model_server
 
 from clinometer.models import ServerOptions
-
-AnyServer = TypeVar("AnyServer", bound=Server)
 
 
 def unpacked(source: Path, target: Path) -> Path:
@@ -61,18 +58,6 @@ def llama(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     model = unpacked(embedded_gguf(), tmp_path_factory.mktemp("gguf") / "smol.gguf")
     with serving(model) as url:
         yield url
-
-
-@pytest.fixture
-def until_the_end() -> Iterator[Callable[[AnyServer], AnyServer]]:
-    """A server that is stopped after the test."""
-    with contextlib.ExitStack() as stack:
-
-        def stopped(server: AnyServer) -> AnyServer:
-            stack.callback(server.stop)
-            return server
-
-        yield stopped
 
 
 @pytest.fixture
