@@ -188,8 +188,6 @@ def test_an_interrupted_run_resumes_and_reads_back_as_statements(tmp_path: Path)
     read = load_statements(out)
     assert [s.points for s in read] == [r["context_points"] for r in again.rows]
     assert read[0].targets == ("nurse",)
-    with pytest.raises(RunError, match="other settings: seed"):
-        propose_points(STATEMENTS, out=out, settings=PointSettings(seed=1))
     other = tmp_path / "mine.jsonl"
     other.write_text("{}\n")
     with pytest.raises(RunError, match="not from this command"):
