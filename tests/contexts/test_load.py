@@ -21,8 +21,6 @@ SUITED = "wikipedia, book, conversation, textbook, web, paper-race or your own .
     [
         ("gender-population", "paper-gender"),
         ("gender-race", "book-gender"),
-        ("gender-age", "paper-gender"),
-        ("gender-age", "paper-race"),
         ("gender", "paper-race"),  # "The nurse, who came, is female"
         ("religion", "paper-race"),
         ("disability", "web-religion"),

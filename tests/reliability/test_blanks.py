@@ -27,8 +27,7 @@ OFFICE = "The women at the office are arrogant."
 @pytest.mark.parametrize(
     ("answer", "kept"),
     [
-        ("The ____ nurse is tired ____.", "The ___ nurse is tired ___."),
-        ('"The __ nurse is tired."', "The ___ nurse is tired."),
+        ("The __ nurse is tired.", "The ___ nurse is tired."),
         ("The nurse is tired. ____", "The nurse is tired ___."),
         ("____ The nurse is tired.", "___ The nurse is tired."),
         ("The ____ ____ nurse is tired.", "The ___ nurse is tired."),
