@@ -59,10 +59,11 @@ def published(file: Path) -> FloatArray:
 
 
 def covered(drawn: FloatArray, square: FloatArray) -> float:
+    """The share of statements with an interval that holds the truth; NaN is a version less."""
     tau = np.full(len(drawn), 100.0)  # so that cv is the mean square
     of_one_model = SamplingDistribution.of(tau[None], (tau[:, None] + drawn)[None])
     low, high = of_one_model.intervals(level=0.95)
-    return float(np.mean((low <= square) & (square <= high)))
+    return float(np.mean(((low <= square) & (square <= high))[of_one_model.usable]))
 
 
 def main() -> None:

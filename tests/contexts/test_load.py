@@ -21,8 +21,6 @@ SUITED = "wikipedia, book, conversation, textbook, web, paper-race or your own .
     [
         ("gender-population", "paper-gender"),
         ("gender-race", "book-gender"),
-        ("gender-age", "paper-gender"),
-        ("gender-age", "paper-race"),
         ("gender", "paper-race"),  # "The nurse, who came, is female"
         ("religion", "paper-race"),
         ("disability", "web-religion"),
@@ -76,10 +74,8 @@ def test_predicates_mined_for_gender_accept_adjectives() -> None:
     ],
 )
 def test_without_a_default_the_fitting_sets_are_named(topic: str, suited: str) -> None:
-    with pytest.raises(ContextError) as caught:
+    with pytest.raises(ContextError, match=f"{topic}' has no default set; use --contexts {suited}"):
         default_contexts(load_topic(topic))
-    message = f"contexts: topic {topic!r} has no default set; use --contexts {suited}"
-    assert str(caught.value) == message
 
 
 def test_a_misspelt_set_names_the_fitting_ones() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
@@ -12,12 +11,14 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.present import loaded
+from tests.processes import ROOT
 
 from clinometer.errors import RunError
 from clinometer.models import ModelInfo
 from clinometer.models.protocol import Turn
 from clinometer.reliability import Statement, load_statements
-from clinometer.reliability.blanks import PointSettings, accept, parse, propose_points, with_blanks
+from clinometer.reliability.blanks import PointSettings, accept, propose_points, with_blanks
 from clinometer.reliability.statement import Blanks, Refused, find_term
 
 TEXT = "The well-known poor don't save money, they say."
@@ -27,8 +28,7 @@ OFFICE = "The women at the office are arrogant."
 @pytest.mark.parametrize(
     ("answer", "kept"),
     [
-        ("The ____ nurse is tired ____.", "The ___ nurse is tired ___."),
-        ('"The __ nurse is tired."', "The ___ nurse is tired."),
+        ("The __ nurse is tired.", "The ___ nurse is tired."),
         ("The nurse is tired. ____", "The nurse is tired ___."),
         ("____ The nurse is tired.", "___ The nurse is tired."),
         ("The ____ ____ nurse is tired.", "The ___ nurse is tired."),
@@ -98,30 +98,10 @@ def test_rules_put_blanks_before_nouns_and_after_clauses(
 
 def test_rules_beat_a_blank_everywhere_on_verified_statements(shared_data: Path) -> None:
     """A tenth of what benchmarks/points.py measures; all 2,291 give F1 0.645 against 0.387."""
-    statements = load_statements(shared_data / "cobias/statements.csv")[::10]
-    found = propose_points([replace(s, points=None) for s in statements])
-    proposed = {i: row["context_points"] for i, row in enumerate(found.rows)}
-    nouns = {
-        i: with_blanks(doc.text, [t.idx for t in doc if t.pos_ in ("NOUN", "PROPN") and t.i])
-        for i, doc in enumerate(parse([s.text for s in statements]))
-    }
-
-    def places(points: dict[int, str]) -> set[tuple[int, int]]:
-        """Statement and number of letters before each blank."""
-        return {
-            (i, sum(c.isalnum() for part in Blanks.parse(text).parts[: k + 1] for c in part))
-            for i, text in points.items()
-            for k in range(len(Blanks.parse(text)))
-        }
-
-    verified = places({i: s.points or "" for i, s in enumerate(statements)})
-
-    def f1(points: dict[int, str]) -> float:
-        own = places(points)
-        return 2 * len(own & verified) / (len(own) + len(verified))
-
-    assert f1(proposed) > 0.6
-    assert f1(proposed) > f1(nouns) + 0.15
+    points = loaded(ROOT / "benchmarks" / "points.py")
+    scores = points.measured(shared_data / "cobias/statements.csv", every=10)["scores"]
+    assert scores["rules"]["f1"] > 0.6
+    assert scores["rules"]["f1"] > scores["every noun"]["f1"] + 0.15
 
 
 STATEMENTS = [
@@ -188,8 +168,6 @@ def test_an_interrupted_run_resumes_and_reads_back_as_statements(tmp_path: Path)
     read = load_statements(out)
     assert [s.points for s in read] == [r["context_points"] for r in again.rows]
     assert read[0].targets == ("nurse",)
-    with pytest.raises(RunError, match="other settings: seed"):
-        propose_points(STATEMENTS, out=out, settings=PointSettings(seed=1))
     other = tmp_path / "mine.jsonl"
     other.write_text("{}\n")
     with pytest.raises(RunError, match="not from this command"):

@@ -15,7 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
-from tests.present import present
+from tests.present import loaded, present
+from tests.processes import ROOT
 
 from clinometer.errors import ModelNotFound, SettingsError, TableError
 from clinometer.models.embeddings import SentenceEncoder
@@ -175,31 +176,20 @@ def test_versions_that_change_nothing_have_no_width() -> None:
     assert np.isnan(law.ranks(level=0.95)[0]).all()
 
 
-#: E change², tau, the spread of the scales, and changes.
-LAWS: dict[str, tuple[float, float, float, Any]] = {
-    "normal": (1.0, 20.0, 0.3, lambda rng, shape: rng.normal(size=shape)),
-    "shifted": (2.0, 20.0, 0.3, lambda rng, shape: 1 + rng.normal(size=shape)),
-    "exponential": (2.0, 100.0, 0.5, lambda rng, shape: rng.exponential(size=shape)),
-    "student": (5 / 3, 100.0, 0.5, lambda rng, shape: rng.standard_t(5, size=shape)),
-    "missing": (
-        *(1.0, 20.0, 0.3),
-        lambda rng, shape: np.where(rng.random(shape) < 0.15, np.nan, rng.normal(size=shape)),
-    ),
-}
-
-
 @pytest.mark.parametrize("n", [4, 12, 20, 40])
-@pytest.mark.parametrize("law", LAWS)
-def test_intervals_cover_the_truth(n: int, law: str) -> None:
-    """Statements of a run vary in their scale; E cv = 100 / tau * scale² * E change²."""
-    rng = np.random.default_rng(1)
-    square, tau, spread, changes = LAWS[law]
-    scale = np.exp(rng.normal(0, spread, (3000, 1)))
-    law_of = distribution(np.full(3000, tau), tau + scale * changes(rng, (3000, n)))
-    low, high = law_of.intervals(level=0.95)
-    truth = 100 / tau * scale[:, 0] ** 2 * square
-    covered = (low <= truth) & (high >= truth)
-    assert 0.93 <= covered[law_of.usable].mean() <= 0.975
+@pytest.mark.parametrize(
+    ("law", "missing"),
+    [
+        *((law, 0.0) for law in ("normal", "normal, shifted", "Student, 5 degrees")),
+        *(("two normal laws", 0.0), ("exponential", 0.0), ("exponential", 0.15)),
+    ],
+)
+def test_intervals_cover_the_truth(n: int, law: str, missing: float) -> None:
+    """Statements of a run vary in their scale, as benchmarks/statement_intervals.py draws them."""
+    worlds, rng = loaded(ROOT / "benchmarks" / "statement_intervals.py"), np.random.default_rng(1)
+    drawn, square = worlds.changes(law, 3000, n, rng)
+    drawn[rng.random(drawn.shape) < missing] = np.nan
+    assert 0.93 <= worlds.covered(drawn, square) <= 0.975
 
 
 def model_versions(

@@ -17,7 +17,6 @@ from clinometer.reliability.statement import count_words, find_term
 @pytest.mark.parametrize(
     ("text", "term", "found"),
     [
-        ("The chess  player won.", "Chess player", ["chess  player"]),
         ("Jaleel's father left.", "Jaleel", ["Jaleel"]),
         ("C++ (really) pays.", "C++", ["C++"]),
         ("Nobody here.", "nurse", []),
@@ -59,7 +58,6 @@ def test_any_text_survives_a_round_trip(text: str) -> None:
     [
         ("No blank.", "No blank.", "No blank."),
         ("___ Women talk ___", "Women talk", "X Women talk X"),
-        ("The ___ nurse is tired ___.", "The nurse is tired.", "The X nurse is tired X."),
         ("She was late ___ . He too.", "She was late. He too.", "She was late X . He too."),
         ("A ____ b", "A b", "A X b"),
         ("___", "", "X"),

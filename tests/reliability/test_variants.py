@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.present import present
 from tests.reliability.test_blanks import Scripted
 
-from clinometer.errors import RunError, SettingsError, TableError
+from clinometer.errors import SettingsError, TableError
 from clinometer.models import open_model
 from clinometer.reliability import Statement, read_variants
 from clinometer.reliability.blanks import MadeRows, parse
@@ -77,12 +77,10 @@ def test_model_answers_are_checked_and_completed(filler: Any) -> None:
     assert made(alone, None, writer, of=STATEMENTS[:1]).rows[0]["origins"] == ["model"]
 
 
-def test_another_seed_makes_other_variants_in_another_file(filler: Any, tmp_path: Path) -> None:
+def test_another_seed_makes_other_variants(filler: Any, tmp_path: Path) -> None:
     settings, other = (VariantSettings(n=5, seed=seed) for seed in (3, 4))
     out = tmp_path / "variants.jsonl"
     kept = made(settings, filler, out=out).rows[0]["variants"]
-    with pytest.raises(RunError, match="other settings: seed"):
-        made(other, filler, out=out)
     assert made(other, filler).rows[0]["variants"] != kept
     assert read_variants(out)[STATEMENTS[0].id] == tuple(kept)
 
@@ -190,18 +188,6 @@ def test_a_version_says_one_thing_about_a_whole_sentence(chooser: PhraseFiller) 
     assert any(fills[5] for fills in found)
 
 
-def kinds(points: str) -> list[str]:
-    blanks = Blanks.parse(points)
-    doc = next(iter(parse([blanks.plain])))
-    return [kind_of(doc, place) for place in blanks.positions]
-
-
-def test_the_position_decides_the_kind() -> None:
-    found = kinds("The ___ women at the ___ office are arrogant ___.")
-    assert found == ["modifier", "modifier", "adjunct"]
-    assert kinds("Women ___ are ___ tired.") == ["after_noun", "adverb"]
-
-
 def offered(points: str) -> set[str]:
     blanks = Blanks.parse(points)
     doc = next(iter(parse([blanks.plain])))
@@ -212,6 +198,9 @@ def offered(points: str) -> set[str]:
 @pytest.mark.parametrize(
     ("points", "yes", "no"),
     [
+        # the position
+        ("Women ___ are tired.", "from poor families", "often"),
+        ("Women are ___ tired.", "often", "from poor families"),
         # the article and the noun
         ("He met an ___ officer.", "experienced", "young"),
         ("He met a ___ nurse.", "young", "experienced"),
@@ -252,9 +241,8 @@ def test_what_no_list_suits_takes_nothing(points: str) -> None:
     assert offered(points) == set()
 
 
-def test_every_phrase_is_whole_and_listed_once() -> None:
-    for lists in phrases().values():
-        for some in lists.values():
-            assert len(set(some)) == len(some)
-            assert all(p == " ".join(p.split()) and ";" not in p for p in some)
+def test_every_phrase_is_whole_and_every_class_of_nouns_has_modifiers() -> None:
+    assert not [
+        p for lists in phrases().values() for some in lists.values() for p in some if ";" in p
+    ]
     assert set(phrases()["nouns"]) == set(phrases()["modifier"])

@@ -36,6 +36,7 @@ def test_every_format_has_the_same_rows(tmp_path: Path) -> None:
         ("t.csv", b"id\n\xff\n", "UTF-8"),
         ("t.csv.gz", b"id\n", "cannot be read"),
         ("t.parquet", b"id\n", "cannot be read"),
+        pytest.param("t.csv", b"c," * 200_000, "at most 2,000 columns", id="many columns"),
         ("none.csv", None, "no such file"),
     ],
 )
@@ -80,9 +81,3 @@ def test_a_large_table_is_read_in_parts_that_fit(
     pq.write_table(long, tmp_path / "t.parquet")
     with pytest.raises(TableError, match="larger than 16 MB"):
         list(read_rows(tmp_path / "t.parquet"))
-
-
-def test_a_table_of_very_many_columns_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "t.csv").write_text(",".join(f"c{n}" for n in range(200_000)) + "\n")
-    with pytest.raises(TableError, match="columns"):
-        list(read_rows(tmp_path / "t.csv"))

@@ -14,16 +14,6 @@ from clinometer.topics import builtin_topics, choose_groups, load_list, load_top
 from clinometer.topics.load import BUILTIN, builtin_lists
 
 
-def test_builtin_topics_and_lists_are_these() -> None:
-    assert builtin_topics() == (
-        *("disability", "gender", "gender-age", "gender-population", "gender-race"),
-        *("gender-zh", "hiring", "lending", "race", "religion", "story", "tenancy", "traits"),
-        "triage",
-    )
-    kinds = ("age", "disability", "nationality", "orientation", "religion")
-    assert builtin_lists() == ("occupations", "people", *(f"people-{kind}" for kind in kinds))
-
-
 def test_gender_is_table_6() -> None:
     gender = load_topic("gender")
     ends = {name: (len(words), words[0], words[-1]) for name, words in gender.attributes.items()}
@@ -100,8 +90,6 @@ def test_population_weights_skip_occupations_without_a_figure() -> None:
     assert weighted.attributes == plain.attributes
     assert len(weighted) + len(weighted.left_out) == 120
     assert {"intern", "cfo", "president", "worker"} <= set(weighted.left_out)
-    nurse, cook = (weighted.group(name).weight for name in ("nurse", "cook"))
-    assert (nurse, cook) == (3172.5, 2729.3)
     assert weighted.sha256 == plain.weighted_by("employment_thousands").sha256
 
 
@@ -112,8 +100,6 @@ def test_crossed_topics_cross_groups_or_categories() -> None:
     topic = load_topic("gender-race")
     assert len(topic) == 600
     assert topic.categories == ("male", "female")
-    prompt = topic.render("A [X] said that [Y]", "asian nurse")
-    assert prompt.before == "An Asian nurse said that"
     assert topic.group("black nurse").parts == {"race": "black", "occupation": "nurse"}
 
 

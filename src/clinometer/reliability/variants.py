@@ -20,7 +20,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cache, cached_property
 from importlib.resources import files
@@ -41,6 +41,7 @@ from clinometer.statistics.arrays import FloatArray
 from clinometer.storage.resumable import Lines, Progress
 from clinometer.storage.rows import need_columns, read_rows
 from clinometer.topics import Prompt
+from clinometer.topics.prompt import english_article
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc, Span, Token
@@ -451,8 +452,6 @@ _FINITE = ("VBD", "VBZ", "VBP", "MD")
 _PEOPLE = ("workers", "people", "relatives", "groups", "elders", "children", "criminals")
 _WORKER_ENDINGS = ("man", "men", "woman", "women", "ist", "ists", "ician", "icians")
 _PEOPLE_ENDINGS = ("eans", "ians", "cans")
-#: Words that begin with another sound than their letter says.
-_CONSONANT_SOUND, _VOWEL_SOUND = ("use", "uni", "eu", "one"), ("honest", "hour")
 #: What may follow a phrase about the whole sentence.
 _ENDS = ".!?…\"”’'"
 
@@ -523,26 +522,11 @@ def _modifiers(lists: dict[str, tuple[str, ...]], before: Token | None, after: T
     if after.pos_ not in NOUNS and not after.text[:1].isupper():  # "the ___ tall man"
         return []
     article = "" if before is None else before.lower_
-    found = agreeing(lists.get(_class_of(noun), ()), article)
+    found = list(lists.get(_class_of(noun), ()))
+    if article in ("a", "an"):
+        found = [w for w in found if english_article(w) == article]
     aged = any(t.lower_ in _words("ages") for t in noun.doc)
     return [w for w in found if w not in _words("of_age")] if aged else found
-
-
-def agreeing(words: Iterable[str], article: str) -> list[str]:
-    """The words that may follow an article.
-
-    >>> agreeing(["old", "used", "new", "honest"], "an"), agreeing(["old", "used"], "a")
-    (['old', 'honest'], ['used'])
-    """
-    if article not in ("a", "an"):
-        return list(words)
-    return [w for w in words if _begins_with_vowel(w) == (article == "an")]
-
-
-def _begins_with_vowel(word: str) -> bool:
-    if word.startswith(_CONSONANT_SOUND):
-        return False
-    return word[:1].lower() in "aeiou" or word.startswith(_VOWEL_SOUND)
 
 
 @cache
