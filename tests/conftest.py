@@ -72,7 +72,7 @@ LONG = {
     "tests/test_cluster.py::test_executors": "datatrove's executors, the local one and Ray's",
     "tests/web/test_viewer_browser.py": "the viewer in a browser, at every size",
     "tests/web/annotation/test_pages_browser.py": "annotation in a browser, at every size",
-    "tests/web/annotation/test_pages_crowd.py": "many annotators at once",
+    "tests/web/annotation/test_pages.py::test_fifty": "many annotators at once",
     "tests/report/test_page_browser.py": "reports in a browser, at every size",
     "tests/security/test_pages_browser.py": "hostile pages in a browser",
     "tests/security/test_fuzzed.py": "fuzzers",
