@@ -22,8 +22,7 @@ from clinometer.errors import ClinometerError, ModelError
 from clinometer.models import open_model
 from clinometer.models.catalog.pretrained import check_model_folder
 from clinometer.models.catalog.spec import ModelSpec
-from clinometer.models.client import Address, Client, WrongReply, _Failed, tokens_of
-from clinometer.models.options import ServerOptions
+from clinometer.models.client import WrongReply, tokens_of
 from clinometer.models.server import routes
 from clinometer.models.tokens import in_template, load_tokenizer
 from clinometer.runs import Run, read_table
@@ -190,17 +189,6 @@ def test_a_reply_is_no_longer_than_its_tokens() -> None:
     assert routes.checked_texts(["x" * 2000], 8) == ["x" * 2000]
     with pytest.raises(WrongReply, match="more text"):
         routes.checked_texts(["x" * 2_000_000], 8)
-
-
-@pytest.mark.parametrize(
-    ("pause", "patience", "hopeless"), [(30, 60, False), (61, 60, True), (599, 1e6, False)]
-)
-def test_a_server_cannot_ask_for_more_patience_than_there_is(
-    pause: float, patience: float, hopeless: bool
-) -> None:
-    client = Client(Address.parse("http://127.0.0.1:9"), ServerOptions(patience=patience))
-    assert client._is_hopeless(_Failed("status_429", pause), 1, 0.0) == hopeless
-    client.close()
 
 
 # --- model folders --------------------------------------------------------------------------------

@@ -717,10 +717,10 @@ def _code_of(content: bytes) -> str:
 def retry_after(value: str | None) -> float | None:
     """Seconds of a Retry-After header, a number or a date; None for one of years, a mistake.
 
-    >>> retry_after("2"), retry_after("soon"), retry_after(None), retry_after("1e9")
-    (2.0, None, None, None)
-    >>> retry_after("Fri, 31 Dec 9999 23:59:59 GMT") is None
-    True
+    >>> [retry_after(said) for said in ("2", "-5", "nan")]
+    [2.0, 0.0, 0.0]
+    >>> {retry_after(said) for said in ("soon", None, "1e9", "Fri, 31 Dec 9999 23:59:59 GMT")}
+    {None}
     """
     seconds = math.inf
     try:

@@ -67,12 +67,7 @@ def llama(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def until_the_end() -> Iterator[Callable[[AnyServer], AnyServer]]:
     """A server that is stopped after the test."""
     with contextlib.ExitStack() as stack:
-
-        def stopped(server: AnyServer) -> AnyServer:
-            stack.callback(server.stop)
-            return server
-
-        yield stopped
+        yield stack.enter_context
 
 
 @pytest.fixture

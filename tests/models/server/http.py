@@ -29,6 +29,9 @@ class Server(ThreadingHTTPServer):
         self.shutdown()
         self.server_close()
 
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
 
 class JsonHandler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
