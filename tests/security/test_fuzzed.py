@@ -24,12 +24,11 @@ from hypothesis import strategies as st
 from tests.bridges.test_replies import COLUMNS, rows
 from tests.models.server.standin import Standin
 from tests.security.fuzzing import budget, fuzzer, one_line, spoiled
-from tests.security.hostile_server import HostileServer, body
-from tests.security.small_gguf import write_gguf
 from tests.security.test_files import EVERY, packed
 from tests.security.test_files import read as read_file
 from tests.security.test_inputs import Templated
-from tests.security.test_servers import PROMPT, WORDS, score
+from tests.security.test_model_folders import write_gguf
+from tests.security.test_servers import PROMPT, WORDS, HostileServer, body, score
 
 from clinometer.bridges.lm_eval import import_lm_eval
 from clinometer.bridges.mapping import load_mapping

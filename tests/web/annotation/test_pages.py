@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from benchmarks.annotate import intact, simulate
 from starlette.testclient import TestClient
+from tests.models.server.http import serving
 from tests.present import present
-from tests.security.serving import serving
 from tests.web.annotation.conftest import HOSTILE
 
 from clinometer.errors import SettingsError
