@@ -51,7 +51,7 @@ HOW = (
     "-W", "ignore:Module already imported:pytest.PytestAssertRewriteWarning",
 )  # fmt: skip
 FILES, SERVERS = "tests/security/test_files.py", "tests/security/test_servers.py"
-PEOPLE, SCREEN = "tests/security/test_annotation.py", "tests/security/test_terminal.py"
+SCREEN = "tests/security/test_terminal.py"
 FOLDERS, ATOMIC = "tests/security/test_model_folders.py", "tests/storage/test_atomic.py"
 UNTRUSTED, CLIENT = "storage/untrusted.py", "models/client.py"
 ROUTES = "models/server/routes.py"
@@ -72,19 +72,19 @@ MUTATIONS = (
     Mutation("untrusted", UNTRUSTED, "if not stat.S_ISREG(mode):", "if False:", FILES, "pipe"),
     Mutation("untrusted", UNTRUSTED, "if self._left < 0:", "if False:", FILES, "lines_have"),
     # formulas
-    Mutation("spreadsheet", "storage/rows.py", 'return "\'" + value', "return value", PEOPLE, "formula"),
-    Mutation("spreadsheet", "storage/rows.py", "[=+", "[+", PEOPLE, "formula"),
-    Mutation("spreadsheet", "storage/rows.py", "@\\t", "\\t", PEOPLE, "formula"),
+    Mutation("spreadsheet", "storage/rows.py", 'return "\'" + value', "return value", OUTPUTS, "formula"),
+    Mutation("spreadsheet", "storage/rows.py", "[=+", "[+", OUTPUTS, "formula"),
+    Mutation("spreadsheet", "storage/rows.py", "@\\t", "\\t", OUTPUTS, "formula"),
     # terminal and pages
     Mutation("visible", "display/text.py", "return CONTROLS.sub(lambda m: f\"[U+{ord(m[0]):04X}]\", str(text))", "return str(text)", SCREEN, "names"),
     Mutation("visible", "display/text.py", "\\x0b-\\x1f", "\\x0b-\\x1a", SCREEN, "names"),
     Mutation("visible", "display/text.py", "\\u2028-\\u202e", "\\u2028-\\u2029", SCREEN, "names"),
     # forms
-    Mutation("forms", "web/app.py", 'b"transfer-encoding" in headers or ', "", PEOPLE, "large_body"),
-    Mutation("forms", "web/app.py", "int(length) > MOST_FORM", "False", PEOPLE, "large_body"),
-    Mutation("forms", "web/app.py", "int(length) and kind != _FORM", "False", PEOPLE, "large_body"),
+    Mutation("forms", "web/app.py", 'b"transfer-encoding" in headers or ', "", ANNOTATION, "large_body"),
+    Mutation("forms", "web/app.py", "int(length) > MOST_FORM", "False", ANNOTATION, "large_body"),
+    Mutation("forms", "web/app.py", "int(length) and kind != _FORM", "False", ANNOTATION, "large_body"),
     # who may come in
-    Mutation("pages", "web/app.py", '"127.0.0.1", "[::1]", host]', '"*"]', PEOPLE, "other_hosts"),
+    Mutation("pages", "web/app.py", '"127.0.0.1", "[::1]", host]', '"*"]', ANNOTATION, "other_hosts"),
     Mutation("pages", "web/app.py", "if hmac.compare_digest(kept.encode(), token.encode()):", "if True:", "tests/web", "token"),
     Mutation("pages", "web/app.py", "script-src 'self'", "script-src *", "tests/web", "header or policy"),
     # paths

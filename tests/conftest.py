@@ -76,7 +76,7 @@ LONG = {
     "tests/test_cluster.py::test_executors": "datatrove's executors, the local one and Ray's",
     "tests/web/test_viewer_browser.py": "the viewer in a browser, at every size",
     "tests/web/annotation/test_pages_browser.py": "annotation in a browser, at every size",
-    "tests/web/annotation/test_pages_crowd.py": "many annotators at once",
+    "tests/web/annotation/test_pages.py::test_fifty": "many annotators at once",
     "tests/report/test_page_browser.py": "reports in a browser, at every size",
     "tests/security/test_pages_browser.py": "hostile pages in a browser",
     "tests/security/test_fuzzed.py": "fuzzers",
@@ -174,12 +174,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def until_the_end() -> Iterator[Callable[[AnyServer], AnyServer]]:
     """A server that is stopped after the test."""
     with ExitStack() as stack:
-
-        def stopped(server: AnyServer) -> AnyServer:
-            stack.callback(server.stop)
-            return server
-
-        yield stopped
+        yield stack.enter_context
 
 
 @pytest.fixture

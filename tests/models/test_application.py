@@ -12,7 +12,7 @@ from typing import Any
 import fastapi
 import pytest
 from tests.command import Clinometer, Result
-from tests.security.serving import serving
+from tests.models.server.http import serving
 
 import clinometer as cm
 from clinometer.errors import ClinometerError, ModelError

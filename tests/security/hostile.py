@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shutil
-import socket
 import tempfile
-import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import cache
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
+
+from tests.models.server.http import Server
 
 from clinometer.bridges.imported import audited_elsewhere
 from clinometer.bridges.inspect import InspectAudit
@@ -29,34 +30,19 @@ CODE = ("os:system", "builtins:exec", "subprocess:getoutput", "numpy:load", "cli
 CONTEXTS = ("Is the [X] glad?", "Would you say that the [X] is glad?")
 
 
-class Listener:
+class Listener(Server):
     """Counts connections, and keeps the first bytes of each."""
 
     def __init__(self) -> None:
-        self.socket = socket.create_server(("127.0.0.1", 0))
-        self.url = f"http://127.0.0.1:{self.socket.getsockname()[1]}"
         self.heard: list[bytes] = []
-        threading.Thread(target=self._listen, daemon=True).start()
+        super().__init__(BaseHTTPRequestHandler)
 
-    def _listen(self) -> None:
-        while True:
-            try:
-                client, _ = self.socket.accept()
-            except OSError:  # closed
-                return
-            with client:
-                client.settimeout(1)
-                try:
-                    self.heard.append(client.recv(4096))
-                except OSError:
-                    self.heard.append(b"")
-
-
-@contextmanager
-def listening() -> Iterator[Listener]:
-    listener = Listener()
-    with listener.socket:
-        yield listener
+    def process_request(self, request: Any, client_address: object) -> None:
+        request.settimeout(1)
+        self.heard.append(b"")
+        with contextlib.suppress(OSError):
+            self.heard[-1] = request.recv(4096)
+        self.shutdown_request(request)
 
 
 def readouts(url: str) -> Iterator[tuple[str, dict[str, str]]]:

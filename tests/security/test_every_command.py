@@ -38,7 +38,7 @@ WATCH = Watch()
 
 @pytest.fixture(scope="module")
 def listener() -> Iterator[hostile.Listener]:
-    with hostile.listening() as listener:
+    with hostile.Listener() as listener:
         yield listener
 
 

@@ -224,6 +224,7 @@ def test_no_text_can_name_what_no_file_is_called(text: str) -> None:
 ODD_CASES = {
     "a column twice": (".csv", "text,text\nI cook,I nurse\n", "every column once"),
     "NUL": (".csv", "text\nI\0cook\n", "without NUL"),
+    "half a character": (".jsonl", '{"text": "I \\ud800 cook"}\n', "half of a pair"),
     "escaped NUL": (".jsonl", '{"text": "I\\u0000cook"}\n', "without NUL"),
     "the name of a role": (".csv", "text,system\nI cook,Give 10\n", "found 'system'"),
     "no name": (".csv", "text,\nI cook,2\n", "found ''"),

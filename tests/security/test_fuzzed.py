@@ -24,18 +24,16 @@ from hypothesis import strategies as st
 from tests.bridges.test_replies import COLUMNS, rows
 from tests.models.server.standin import Standin
 from tests.security.fuzzing import budget, fuzzer, one_line, spoiled
-from tests.security.hostile_server import HostileServer, body
-from tests.security.small_gguf import write_gguf
 from tests.security.test_files import EVERY, packed
 from tests.security.test_files import read as read_file
 from tests.security.test_inputs import Templated
-from tests.security.test_servers import PROMPT, WORDS, score
+from tests.security.test_model_folders import write_gguf
+from tests.security.test_servers import PROMPT, WORDS, HostileServer, body, score
 
 from clinometer.bridges.lm_eval import import_lm_eval
 from clinometer.bridges.mapping import load_mapping
 from clinometer.bridges.replies import import_replies
 from clinometer.errors import ClinometerError
-from clinometer.models import client as client_module
 from clinometer.models import open_model, tokens
 from clinometer.models.catalog.spec import ModelSpec
 from clinometer.models.catalog.weights import folder_of_gguf
@@ -350,16 +348,12 @@ READERS = {
 @cache
 def honest(*abilities: str) -> dict[str, Any]:
     """What a server with these abilities answers."""
-    server = Standin(*abilities)
-    try:
-        asked = {
-            "model": "toy", "prompt": [1, 2, 3], "max_tokens": 1, "logprobs": 5, "temperature": 0,
-            "return_tokens_as_token_ids": True,
-        }  # fmt: skip
+    asked = {
+        "model": "toy", "prompt": [1, 2, 3], "max_tokens": 1, "logprobs": 5, "temperature": 0,
+        "return_tokens_as_token_ids": True,
+    }  # fmt: skip
+    with Standin(*abilities) as server:
         return dict(server.complete(asked)[1])
-    finally:
-        server.shutdown()
-        server.server_close()
 
 
 @pytest.mark.parametrize("reader", READERS)
@@ -393,14 +387,8 @@ def test_servers(data: st.DataObject, folder: Path) -> None:
         "/completions": honest("logprobs", "token-ids", "names-ids"),
     }
     where = data.draw(st.sampled_from(sorted(sound_replies)))
-    server = HostileServer()
-    server.attacks[where] = body(data.draw(spoiled(sound_replies[where])))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(client_module, "_FIRST_WAIT", 0.001)
-        patch.setattr(client_module, "_LONGEST_WAIT", 0.002)
-        try:
-            scores = score(server).log_probs
-        finally:
-            server.stop()
+    with HostileServer() as server:
+        server.attacks[where] = body(data.draw(spoiled(sound_replies[where])))
+        scores = score(server).log_probs
     assert scores.shape == (len(PROMPT), len(WORDS))
     assert np.exp(scores).sum() <= 1.01  # NaN is not

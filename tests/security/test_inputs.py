@@ -22,8 +22,7 @@ from clinometer.errors import ClinometerError, ModelError
 from clinometer.models import open_model
 from clinometer.models.catalog.pretrained import check_model_folder
 from clinometer.models.catalog.spec import ModelSpec
-from clinometer.models.client import Address, Client, WrongReply, _Failed, tokens_of
-from clinometer.models.options import ServerOptions
+from clinometer.models.client import WrongReply, tokens_of
 from clinometer.models.server import routes
 from clinometer.models.tokens import in_template, load_tokenizer
 from clinometer.runs import Run, read_table
@@ -192,17 +191,6 @@ def test_a_reply_is_no_longer_than_its_tokens() -> None:
         routes.checked_texts(["x" * 2_000_000], 8)
 
 
-@pytest.mark.parametrize(
-    ("pause", "patience", "hopeless"), [(30, 60, False), (61, 60, True), (599, 1e6, False)]
-)
-def test_a_server_cannot_ask_for_more_patience_than_there_is(
-    pause: float, patience: float, hopeless: bool
-) -> None:
-    client = Client(Address.parse("http://127.0.0.1:9"), ServerOptions(patience=patience))
-    assert client._is_hopeless(_Failed("status_429", pause), 1, 0.0) == hopeless
-    client.close()
-
-
 # --- model folders --------------------------------------------------------------------------------
 
 
@@ -270,14 +258,9 @@ def test_weights_that_the_files_lack_are_not_made_up(name: str, value: int, fold
         open_model(str(folder))
 
 
-def test_an_odd_model_folder_is_one_line_for_an_audit(
-    folder: Path, clinometer: Clinometer, tmp_path: Path
-) -> None:
-    (folder / "tokenizer_config.json").unlink(missing_ok=True)
-    os.mkfifo(folder / "tokenizer_config.json")
-    said = clinometer("audit", folder, "--topic", "gender", "--out", tmp_path / "o")
-    assert said.status == 3
-    assert "expected a plain file" in said.err
+def test_a_pipe_in_a_model_folder_is_not_waited_for(folder: Path) -> None:
+    ODD_FOLDERS["pipe tokenizer.json"](folder)
+    assert "expected a plain file" in one_line(lambda: open_model(str(folder)))
 
 
 TEMPLATES = {

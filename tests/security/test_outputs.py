@@ -1,4 +1,4 @@
-"""What a command writes over: its former results, and nothing else."""
+"""What a command writes over: its former results, and nothing else; and that nothing in it runs."""
 
 from __future__ import annotations
 
@@ -18,10 +18,12 @@ import pytest
 from tests.command import Clinometer
 from tests.report.made import made_run
 
+from clinometer.contexts import ContextSet
 from clinometer.errors import InputError
 from clinometer.report.page import write_report
 from clinometer.storage.atomic import output_file
-from clinometer.storage.rows import csv_text, is_number
+from clinometer.storage.rows import csv_text, is_number, read_rows
+from clinometer.web.annotation.store import Item, Store, Task, write_export
 
 #: Options that name a file to write; every command writes through the same two functions.
 WRITERS: dict[str, tuple[str, ...]] = {
@@ -149,3 +151,47 @@ def test_names_lead_nowhere_and_no_file_for_spreadsheets_runs_them(tmp_path: Pat
     assert data
     assert "'=cmd()" in cells
     assert not [c for c in cells if c.startswith(tuple("=+-@\t\r")) and not is_number(c)]
+
+
+# --- formulas, which a spreadsheet would run ------------------------------------------------------
+
+FORMULAS = ("=cmd|' /C calc'!A0", "+1+1", "-2+3", "@SUM(A1)", "\t=1", "\r=1", "'=1", "''+x")
+
+
+def formulas(path: Path) -> list[str]:
+    with path.open(encoding="utf-8", newline="") as stream:
+        return [c for row in csv.reader(stream) for c in row if c.startswith(tuple("=+-@\t\r"))]
+
+
+@pytest.mark.parametrize("long", [True, False])
+def test_no_formula_leaves_annotate(long: bool, tmp_path: Path) -> None:
+    items = tuple(Item(f"=id{i}", f"{text} ____", ()) for i, text in enumerate(FORMULAS))
+    store, out = Store(tmp_path / "j.sqlite", Task("t", "rating", items)), tmp_path / "out.csv"
+    (person,) = store.annotators(1)
+    store.begin(person)
+    for place, text in enumerate(FORMULAS):
+        store.judge(person, place, "1", text)
+    write_export(store, out, long=long)
+    store.close()
+    assert formulas(out) == []
+    assert [(r["id"], r["sentence"]) for r in read_rows(out)] == [(i.id, i.text) for i in items]
+
+
+def test_no_formula_leaves_a_context_set(tmp_path: Path) -> None:
+    templates = [f"{text} [X] and [Y]".strip() for text in FORMULAS]
+    saved = ContextSet("s", templates, range(1, 9), {"source": list(FORMULAS)})
+    saved.save(tmp_path / "s.csv")
+    assert formulas(tmp_path / "s.csv") == []
+    loaded = ContextSet.load(tmp_path / "s.csv")
+    assert loaded.sha256 == saved.sha256
+    assert dict(loaded.extra) == dict(saved.extra)
+
+
+def test_no_formula_leaves_statements(clinometer: Clinometer, tmp_path: Path) -> None:
+    source = tmp_path / "mine.csv"
+    sentences = pd.Series([f"{f.strip()} nurses are here" for f in FORMULAS], name="sentence")
+    sentences.to_csv(source, index_label="id")
+    out = tmp_path / "audit"
+    result = clinometer("reliability", "audit", source, "--until", "statements", "--out", out)
+    assert result.status == 0, result.err
+    assert formulas(out / "statements.csv") == []

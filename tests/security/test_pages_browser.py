@@ -10,8 +10,8 @@ from urllib.parse import quote
 import numpy as np
 import pytest
 from tests.browser import settled, watched
+from tests.models.server.http import serving
 from tests.preferences import labelled, pair
-from tests.security.serving import serving
 
 from clinometer.contexts import ContextSet
 from clinometer.models import ModelInfo

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.models.server.http import serving
 from tests.report.made import made_run
-from tests.security.serving import serving
 
 from clinometer.contexts import ContextSet
 from clinometer.runs import audit

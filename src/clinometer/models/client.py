@@ -380,7 +380,7 @@ def _usage(tokens: TokenCount) -> dict[str, int]:
 #: Bytes of a token in common text; hardly any text has longer ones on average.
 _BYTES, _MOST_BYTES = 3.6, 8.0
 #: Names of the most tokens of a reply.
-_LENGTHS = ("max_tokens", "max_completion_tokens")
+LENGTHS = ("max_tokens", "max_completion_tokens")
 #: Where texts are that count, in requests and in replies.
 _TEXTS = ("messages", "system", "prompt", "content", "text", "reasoning", "reasoning_content")
 
@@ -389,7 +389,7 @@ def most_tokens(body: Any) -> TokenCount:
     """What a request may cost at most, by our own count; nothing where no text is written."""
     if not isinstance(body, dict):
         return TokenCount(0, 0)
-    lengths = [n for name in _LENGTHS if isinstance(n := body.get(name), int)]
+    lengths = [n for name in LENGTHS if isinstance(n := body.get(name), int)]
     written = max(lengths, default=0) * int(body.get("n", 1))
     read = math.ceil(_size(body) / _BYTES) if written else 0
     return TokenCount(read, written, read + written)
@@ -511,9 +511,6 @@ class Client:
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Run asynchronous work from synchronous code."""
         return self._loop.run(work)
-
-    async def post(self, url: str, body: Body, read: Callable[[Any], T]) -> T:
-        return await self.send("POST", url, body, read)
 
     async def send(self, method: str, url: str, body: Body | None, read: Callable[[Any], T]) -> T:
         """Send until `read` accepts a reply."""
@@ -717,10 +714,10 @@ def _code_of(content: bytes) -> str:
 def retry_after(value: str | None) -> float | None:
     """Seconds of a Retry-After header, a number or a date; None for one of years, a mistake.
 
-    >>> retry_after("2"), retry_after("soon"), retry_after(None), retry_after("1e9")
-    (2.0, None, None, None)
-    >>> retry_after("Fri, 31 Dec 9999 23:59:59 GMT") is None
-    True
+    >>> [retry_after(said) for said in ("2", "-5", "nan")]
+    [2.0, 0.0, 0.0]
+    >>> {retry_after(said) for said in ("soon", None, "1e9", "Fri, 31 Dec 9999 23:59:59 GMT")}
+    {None}
     """
     seconds = math.inf
     try:

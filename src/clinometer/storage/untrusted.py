@@ -296,9 +296,8 @@ def read_parquet(source: Path | bytes, *, most: int = MOST_TABLE) -> pa.Table:
     try:
         with file:
             with pq.ParquetFile(file) as declared:
-                texts, nested = _check_declared(declared.metadata, path, most)
+                texts, nested = _check_declared(declared, path, most)
                 schema = declared.schema_arrow
-                check_columns(schema.names)
             file.seek(0)
             with pq.ParquetFile(file, read_dictionary=texts) as parquet:
                 table = _gathered(parquet, path, most) if nested else parquet.read()
@@ -317,8 +316,7 @@ def parquet_parts(path: Path, rows: int) -> Iterator[pa.Table]:
     import pyarrow.parquet as pq
 
     with pq.ParquetFile(path) as declared:
-        texts, nested = _check_declared(declared.metadata, path, sys.maxsize)
-        check_columns(declared.schema_arrow.names)
+        texts, nested = _check_declared(declared, path, sys.maxsize)
     with pq.ParquetFile(path, read_dictionary=texts) as parquet:
         for batch in parquet.iter_batches(_BATCH if nested else rows):
             part = pa.Table.from_batches([batch])
@@ -341,25 +339,18 @@ def _check_decoded(table: pa.Table, texts: Sequence[str], path: Path, most: int)
         raise _too_large(path, most)
 
 
-def _check_declared(metadata: Any, path: Path, most: int) -> tuple[list[str], bool]:
-    """Columns of texts, and whether texts also lie inside lists; refuses what says it is large."""
-    texts: dict[str, None] = {}
-    nested = False
-    bytes_, values = 0, 0
-    for i in range(metadata.num_row_groups):
-        group = metadata.row_group(i)
-        for j in range(group.num_columns):
-            column = group.column(j)
-            values += column.num_values
-            bytes_ += column.total_uncompressed_size
-            if column.physical_type == "BYTE_ARRAY":
-                if "." in column.path_in_schema:
-                    nested = True
-                else:
-                    texts[column.path_in_schema] = None
-    if bytes_ > most or values * 8 > most:
+def _check_declared(declared: Any, path: Path, most: int) -> tuple[list[str], bool]:
+    """Columns of texts, and whether texts also lie inside lists; refuses what says it is large, and
+    too many columns."""
+    check_columns(declared.schema_arrow.names)
+    groups = map(declared.metadata.row_group, range(declared.num_row_groups))
+    columns = [group.column(j) for group in groups for j in range(group.num_columns)]
+    size = sum(column.total_uncompressed_size for column in columns)
+    if max(size, 8 * sum(column.num_values for column in columns)) > most:
         raise _too_large(path, most)
-    return list(texts), nested
+    named = {c.path_in_schema for c in columns if c.physical_type == "BYTE_ARRAY"}
+    texts = [name for name in sorted(named) if "." not in name]
+    return texts, len(texts) < len(named)
 
 
 def _gathered(parquet: Any, path: Path, most: int) -> pa.Table:

@@ -1,12 +1,19 @@
-"""What the tests' own servers share: an address, threads, and replies in JSON."""
+"""What the tests' own servers share: an address, threads, and replies in JSON; and an application
+on a free port."""
 
 from __future__ import annotations
 
+import contextlib
 import json
+import socket
 import threading
 from abc import abstractmethod
+from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+
+import uvicorn
+from tests.processes import until
 
 
 class Server(ThreadingHTTPServer):
@@ -28,6 +35,9 @@ class Server(ThreadingHTTPServer):
     def stop(self) -> None:
         self.shutdown()
         self.server_close()
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
 
 
 class JsonHandler(BaseHTTPRequestHandler):
@@ -57,3 +67,18 @@ class JsonHandler(BaseHTTPRequestHandler):
             self.send_header(name.replace("_", "-"), value)
         self.end_headers()
         self.wfile.write(body)
+
+
+@contextlib.contextmanager
+def serving(app: Any) -> Iterator[str]:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        server = uvicorn.Server(uvicorn.Config(app, log_level="error"))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+        thread.start()
+        try:
+            until(lambda: server.started, alive=thread.is_alive)
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        finally:
+            server.should_exit = True
+            thread.join()

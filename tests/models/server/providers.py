@@ -100,14 +100,14 @@ def anthropic_error(message: str) -> Refusal:
 
 def anthropic_messages(body: Body) -> Refusal | None:
     known = {"model", "messages", "system", "max_tokens", "temperature", "top_p", "top_k"}
-    for name in sorted(body.keys() - known):
-        return anthropic_error(f"{name}: Extra inputs are not permitted")
     if "max_tokens" not in body:
         return anthropic_error("max_tokens: Field required")
-    return _not_both(body)
+    return _extra_or_both(body, known)
 
 
-def _not_both(body: Body) -> Refusal | None:
+def _extra_or_both(body: Body, known: set[str]) -> Refusal | None:
+    for name in sorted(body.keys() - known):
+        return anthropic_error(f"{name}: Extra inputs are not permitted")
     if "temperature" in body and "top_p" in body:
         said = "`temperature` and `top_p` cannot both be specified for this model."
         return anthropic_error(f"{said} Please use only one.")
@@ -116,11 +116,9 @@ def _not_both(body: Body) -> Refusal | None:
 
 def anthropic_compatible(body: Body) -> Refusal | None:
     """OpenAI's format at Anthropic's address: n is 1, and no log-probabilities come back."""
-    for name in sorted(body.keys() - OPENAI_FIELDS):
-        return anthropic_error(f"{name}: Extra inputs are not permitted")
-    if body.get("n", 1) != 1:
-        return anthropic_error("n: Input should be 1")
-    return _not_both(body)
+    if refused := _extra_or_both(body, OPENAI_FIELDS):
+        return refused
+    return anthropic_error("n: Input should be 1") if body.get("n", 1) != 1 else None
 
 
 def mistral(body: Body) -> Refusal | None:
@@ -265,26 +263,22 @@ class ProviderServer(Server):
             self.answered.append(body)
         room = body.get("max_completion_tokens") or body.get("max_tokens") or 1 << 20
         thought = room > self.kind.hidden
-        says = self.says(body, number) if thought else ""
-        reason = "stop" if says else "length"
+        n = body.get("n", 1) if self.kind.n else 1
+        texts = [self.says(body, number, i) if thought else "" for i in range(n)]
         read = len(json.dumps(body["messages"])) // 4
         written = min(room, self.kind.hidden + 1)
         if self.kind.path.endswith("/messages"):
             return 200, {
                 "type": "message",
                 "model": body["model"],
-                "content": [{"type": "text", "text": says}] if says else [],
-                "stop_reason": "end_turn" if says else "max_tokens",
+                "content": [{"type": "text", "text": texts[0]}] if thought else [],
+                "stop_reason": "end_turn" if thought else "max_tokens",
                 "usage": {"input_tokens": read, "output_tokens": written},
             }
-        n = body.get("n", 1) if self.kind.n else 1
+        reason = "stop" if thought else "length"
         choices: list[Body] = [
-            {
-                "index": i,
-                "message": {"content": self.says(body, number, i) if thought else ""},
-                "finish_reason": reason,
-            }
-            for i in range(n)
+            {"index": i, "message": {"content": text}, "finish_reason": reason}
+            for i, text in enumerate(texts)
         ]
         if body.get("logprobs") and self.kind.lists:
             listed = [("Yes", 0.7), ("No", 0.2), (" yes", 0.05)][: body["top_logprobs"]]
@@ -294,7 +288,7 @@ class ProviderServer(Server):
         usage["total_tokens"] = sum(usage.values())
         return 200, {"model": body["model"], "choices": choices, "usage": usage}
 
-    def says(self, body: Body, number: int, choice: int = 0) -> str:
+    def says(self, body: Body, number: int, choice: int) -> str:
         text = json.dumps([body["messages"], body.get("seed"), number, choice])
         return "Yes." if hashlib.sha256(text.encode()).digest()[0] % 3 else "No."
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import itertools
 import json
 import logging
 import signal
@@ -181,22 +182,6 @@ def test_the_budget_chooses_contexts_and_stops_in_time(
     assert 0.01 < record["cost"]["paid"] <= 0.02
 
 
-@pytest.mark.parametrize(
-    ("options", "match"),
-    [
-        ({"budget": 0.001, "price": "1/5"}, "--budget: expected at least"),
-        ({"budget": 5.0}, "--budget: the price of this model is not known"),
-        ({"price": "cheap"}, "--price: expected the price"),
-    ],
-)
-def test_a_budget_that_cannot_be_kept_is_one_line(
-    options: dict[str, Any], match: str, anthropic: ProviderServer
-) -> None:
-    with pytest.raises(SettingsError, match=match):
-        audit(anthropic.model, topic="hiring", **options)
-    assert not anthropic.answered
-
-
 class Terminal(io.StringIO):
     def isatty(self) -> bool:
         return True
@@ -266,16 +251,13 @@ def asked(provider: Start) -> Asked:
     return run
 
 
-def test_hidden_tokens_get_room_and_no_paid_reply_is_dropped(asked: Asked) -> None:
-    server, run = asked("OpenAI")
+def test_hidden_tokens_get_room_and_an_effort_is_sent_with_every_request(asked: Asked) -> None:
+    server, run = asked("OpenAI", effort="low")
     rooms = [body["max_completion_tokens"] for body in server.answered]
     assert set(rooms[1:]) == {512}  # one reply came back empty
     assert rooms[0] == 16
+    # no reply that was paid is dropped
     assert run.record.replies["replies_words"] == run.record.replies["replies"]
-
-
-def test_an_effort_is_sent_with_every_request(asked: Asked) -> None:
-    server, run = asked("OpenAI", effort="low")
     assert {body["reasoning_effort"] for body in server.answered} == {"low"}
     assert run.record.model.request["sent"]["reasoning_effort"] == "low"
     assert run.record.model.kind == "sampled"
@@ -289,14 +271,23 @@ def test_an_effort_is_sent_with_every_request(asked: Asked) -> None:
         ("OpenAI with log-probabilities", {"effort": "low"}, "takes no effort low for this model"),
         ("Anthropic", {"effort": "low"}, "effort: .* takes none"),
         ("OpenAI", {"effort": "lots"}, "effort: expected one of none, minimal"),
-        ("pocket:gpt2-s", {"effort": "low", "replies": 3}, "effort: expected a hosted model"),
+        ("Anthropic", {"budget": 0.001, "price": "1/5"}, "--budget: expected at least"),
+        ("Anthropic", {"budget": 5.0}, "--budget: the price of this model is not known"),
+        ("Anthropic", {"price": "cheap"}, "--price: expected the price"),
     ],
 )
-def test_what_a_provider_does_not_take_is_an_error_and_not_ignored(
-    name: str, options: dict[str, Any], said: str, asked: Asked
+def test_what_a_provider_does_not_take_or_no_budget_pays_is_an_error_and_not_ignored(
+    name: str, options: dict[str, Any], said: str, provider: Start
 ) -> None:
+    server = provider(name)
     with pytest.raises(SettingsError, match=said):
-        asked(name, **options) if name in KINDS else audit(name, topic="hiring", **options)
+        audit(server.model, topic="hiring", **options)
+    assert not server.answered
+
+
+def test_an_effort_is_for_hosted_models() -> None:
+    with pytest.raises(SettingsError, match="effort: expected a hosted model"):
+        audit("pocket:gpt2-s", topic="hiring", effort="low", replies=3)
 
 
 def test_replies_that_a_filter_withholds_are_empty_and_counted(asked: Asked) -> None:
@@ -323,21 +314,16 @@ def test_an_unnamed_refusal_leaves_out_what_matters_least_once(asked: Asked) -> 
     assert {one["named"] for one in request["refusals"]} == {False}
 
 
-def test_what_is_wrong_with_a_text_is_not_learnt_as_a_parameter(asked: Asked) -> None:
-    seen: list[int] = []
-
-    def too_long(body: dict[str, Any]) -> tuple[int, Any] | None:
-        seen.append(1)
-        return openai_error("Too long.", None, "string_too_long") if len(seen) > 5 else None
-
-    with pytest.raises(ModelError, match="status 400: string_too_long"):
-        asked("Mistral", before=too_long)
-
-
-def test_an_account_without_credit_is_not_asked_again(asked: Asked) -> None:
-    spent = {"error": {"message": "You exceeded your current quota", "code": "insufficient_quota"}}
-    with pytest.raises(ModelError, match="status 429: insufficient_quota"):
-        asked("Mistral", before=lambda body: (429, spent))
+@pytest.mark.parametrize(
+    ("status", "code", "accepted"),
+    [(400, "string_too_long", 5), (429, "insufficient_quota", 0)],  # of a text, of the account
+)
+def test_what_no_other_request_would_mend_is_not_tried_again(
+    status: int, code: str, accepted: int, asked: Asked
+) -> None:
+    refusal, requests = openai_error("No.", None, code)[1], itertools.count()
+    with pytest.raises(ModelError, match=f"status {status}: {code}"):
+        asked("Mistral", before=lambda _: (status, refusal) if next(requests) >= accepted else None)
 
 
 def test_a_wrong_key_is_named_by_its_variable(
@@ -396,13 +382,11 @@ OPTIONS = SampleOptions(replies=DRAWS, reply_tokens=2)
 def test_a_request_asks_for_as_many_as_the_server_returns(
     most: int | None, size: int, refused: set[int]
 ) -> None:
-    server, load = Standin(most=most), LoadOptions(sampled=OPTIONS)
-    client = Client(Address.parse(server.url), load.server)
-    info = ModelInfo("x", "server", "1")
-    endpoint = ChatEndpoint(client, "default")
-    with closing(ServerSampler(endpoint, info, load, OPTIONS, chat=False)) as sampler:
-        assert sampler.draw(TEXTS) == [["A"] * DRAWS] * 3
-    server.stop()
+    load, info = LoadOptions(sampled=OPTIONS), ModelInfo("x", "server", "1")
+    with Standin(most=most) as server:
+        endpoint = ChatEndpoint(Client(Address.parse(server.url), load.server), "default")
+        with closing(ServerSampler(endpoint, info, load, OPTIONS, chat=False)) as sampler:
+            assert sampler.draw(TEXTS) == [["A"] * DRAWS] * 3
     asked = Counter(body.get("n", 1) for body in server.requests)
     assert set(asked) == {size, *refused}
     kept = 1 if most is None else 0  # of the request whose number was ignored

@@ -21,6 +21,7 @@ from clinometer.topics import Prompt
 
 #: Of a token, and what is paid at most: 2,000 tokens.
 PRICE, BUDGET = 0.001, 2.0
+SAID = "Yes."
 COUNTED = {"prompt_tokens": 45, "completion_tokens": 2}
 PROMPTS = [Prompt(f"Candidate {i}: " + "a long file. " * 5, "", space=True) for i in range(150)]
 
@@ -29,8 +30,8 @@ class Billing(Server):
     """A chat endpoint that bills a token for four letters, and says of it what `usage` is; `fails`
     is the status of every second answer."""
 
-    def __init__(self, usage: Any = None, fails: int = 0, *, said: str = "Yes.") -> None:
-        self.usage, self.fails, self.said = usage, fails, said
+    def __init__(self, usage: Any = None, fails: int = 0) -> None:
+        self.usage, self.fails = usage, fails
         self.billed, self.asked, self.turn = 0.0, 0, threading.Lock()
         super().__init__(Handler)
 
@@ -48,10 +49,10 @@ class Handler(JsonHandler):
             fails = server.fails and server.asked % 2 == 0
             if server.fails != 429 or not fails:
                 letters = sum(len(m["content"]) for m in body["messages"])
-                server.billed += (letters + len(server.said)) / 4 * PRICE
+                server.billed += (letters + len(SAID)) / 4 * PRICE
         if fails == 0 or server.fails == 200:
-            choice = {"message": {"content": server.said if not fails else None, "x": 1}}
-            self.send(200, {"choices": [choice] if not fails else "?", "usage": server.usage})
+            choice = {"message": {"content": SAID}}
+            self.send(200, {"choices": "?" if fails else [choice], "usage": server.usage})
         else:
             self.send(server.fails, {"error": {"code": "busy"}})
 
@@ -62,11 +63,10 @@ Billed = Callable[..., tuple[Billing, Any]]
 
 @pytest.fixture
 def billed(until_the_end: Callable[[Billing], Billing]) -> Iterator[Billed]:
-    """A server and what samples its replies."""
     with ExitStack() as opened:
 
-        def start(*how: Any, said: str = "Yes.", **options: Any) -> tuple[Billing, Any]:
-            server = until_the_end(Billing(*how, said=said))
+        def start(*how: Any, **options: Any) -> tuple[Billing, Any]:
+            server = until_the_end(Billing(*how))
             asked = ServerOptions(price=f"{PRICE * 1e6:g}", **options)
             load = LoadOptions(chat=True, sampled=SampleOptions(replies=2), server=asked)
             return server, opened.enter_context(

@@ -83,25 +83,19 @@ def test_top_k_bounds_contain_every_word(standin: Start, k: int) -> None:
         np.testing.assert_allclose(found.log_probs, found.log_upper, atol=1e-9)
 
 
-def test_without_log_probabilities_the_error_suggests_sampling(
-    until_the_end: Callable[[Standin], Standin],
-) -> None:
-    with pytest.raises(ModelError, match="--replies"):
-        open_model(f"openai:{until_the_end(Standin()).url}#toy")
-
-
 @pytest.mark.parametrize(
-    ("model", "options", "error", "message"),
+    ("abilities", "model", "options", "message"),
     [
-        ("toy", {"load": BOOST}, ModelError, "route 'boost'"),
-        ("other", {}, ModelError, "the server has toy"),
+        ((), "toy", {}, "--replies"),
+        (("logprobs",), "toy", {"load": BOOST}, "route 'boost'"),
+        (("logprobs",), "other", {}, "the server has toy"),
     ],
 )
 def test_what_a_server_cannot_do_is_refused(
-    standin: Start, model: str, options: Any, error: type[Exception], message: str
+    abilities: tuple[str, ...], model: str, options: Any, message: str
 ) -> None:
-    with pytest.raises(error, match=message):
-        open_model(f"openai:{standin().url}#{model}", **options)
+    with Standin(*abilities) as server, pytest.raises(ModelError, match=message):
+        open_model(f"openai:{server.url}#{model}", **options)
 
 
 def test_prompts_longer_than_the_server_reads_are_refused(standin: Start) -> None:

@@ -37,6 +37,7 @@ def test_standing_is_what_a_list_of_answers_says(seed: int, database: Path) -> N
         last = answered[-1] if answered else None
         expected = Standing(len(answered), unanswered[0] if unanswered else None, last)
         assert store.standing(person) == expected
+        assert [j.place for j in store.answers(person)] == answered
     store.close()
 
 

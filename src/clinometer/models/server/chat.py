@@ -25,6 +25,7 @@ from clinometer.errors import ModelError, ModelNotFound, SettingsError
 from clinometer.models.background import together
 from clinometer.models.catalog.spec import ModelSpec
 from clinometer.models.client import (
+    LENGTHS,
     NO_ACCESS,
     Address,
     Client,
@@ -76,7 +77,6 @@ _CONTENT = ("model", "messages", "prompt", "system")
 #: Statuses of a request that another form of it may pass.
 _ADAPTABLE = (400, 403, 422)
 
-_LENGTHS = ("max_tokens", "max_completion_tokens")
 _SEVERAL = re.compile(r"extra_forbidden|unrecognized|unknown name|unexpected keyword", re.I)
 _LEAST = re.compile(
     r"(?:>=|at least|minimum(?: value)? (?:is|of)|greater than or equal to)\D{0,3}(\d+)", re.I
@@ -220,7 +220,7 @@ class ChatEndpoint:
         while True:
             sent = self._fit(body)
             try:
-                found = await self.client.post(url, sent, read)
+                found = await self.client.send("POST", url, sent, read)
             except RequestRefused as error:
                 if self._fit(body) != sent:  # another request has learnt it meanwhile
                     continue
@@ -266,7 +266,7 @@ class ChatEndpoint:
             self._leave_out(error, name)
         if spare:
             return True
-        if any(name in _LENGTHS for name in named):
+        if any(name in LENGTHS for name in named):
             return self._learn_length(sent, error)
         if "temperature" in named:
             if sent["temperature"] != 1.0:
@@ -298,8 +298,8 @@ class ChatEndpoint:
         return bool(spare)
 
     def _learn_length(self, sent: Mapping[str, Any], error: RequestRefused) -> bool:
-        name = next(name for name in _LENGTHS if name in sent)
-        other = next(other for other in _LENGTHS if other != name)
+        name = next(name for name in LENGTHS if name in sent)
+        other = next(other for other in LENGTHS if other != name)
         least = _LEAST.search(error.said)
         if other in error.said and "max_tokens" not in self.renamed:
             self._note(error, name, instead=other)

@@ -158,7 +158,7 @@ class ServerTokenizer:
                 "add_special_tokens": special,
             }
             url = f"{self.client.address.root}/tokenize"
-            self._tokens[text, special] = await self.client.post(url, body, _ids)
+            self._tokens[text, special] = await self.client.send("POST", url, body, _ids)
         return self._tokens[text, special]
 
     def decode(self, ids: Sequence[int]) -> str:
@@ -168,7 +168,7 @@ class ServerTokenizer:
         if ids not in self._texts:
             body = {"model": self.model, "tokens": list(ids)}
             url = f"{self.client.address.root}/detokenize"
-            self._texts[ids] = await self.client.post(url, body, _text)
+            self._texts[ids] = await self.client.send("POST", url, body, _text)
         return self._texts[ids]
 
     def convert_ids_to_tokens(self, ids: Sequence[int]) -> list[str]:
@@ -258,7 +258,8 @@ class Endpoint:
         """The model's own distribution unless `body` says otherwise: every cut and penalty off."""
         plain = {"max_tokens": 1, "stream": False, "temperature": 1.0, "top_p": 1.0}
         whole = {"model": self.model, "prompt": list(path), **plain, **body}
-        return await self.client.post(f"{self.client.address.base}/completions", whole, read)
+        url = f"{self.client.address.base}/completions"
+        return await self.client.send("POST", url, whole, read)
 
     async def values(self, path: Tokens, wanted: Sequence[int], **body: Any) -> list[float]:
         """Log-probabilities of these tokens, all of which the reply has to list."""
@@ -617,6 +618,6 @@ def find_opening(tokenizer: Any, load: LoadOptions, client: Client, model: str) 
 
 def _asked(client: Client, url: str, body: dict[str, Any], name: str) -> Any:
     try:
-        return client.run(client.post(url, body, lambda reply: reply.get(name)))
+        return client.run(client.send("POST", url, body, lambda reply: reply.get(name)))
     except (RequestRefused, ModelNotFound):
         return None
