@@ -93,12 +93,6 @@ def test_reference_per_group_and_per_cell(per: str, rng: np.random.Generator) ->
     assert decompose(extreme, reference=reference, criterion="ratio").R.value == 1.0
 
 
-def test_outcomes_by_hand() -> None:
-    outcomes = random_outcomes((1, 2, 2), reference=[0.25, 0.75], context_weights=[3, 1])
-    assert outcomes.p.tolist() == [[[1, 0], [0, 1], [1, 0], [0, 1]]]
-    np.testing.assert_allclose(outcomes.context_weights, [3 / 16, 9 / 16, 1 / 16, 3 / 16])
-
-
 @pytest.mark.parametrize(
     ("call", "message"),
     [
