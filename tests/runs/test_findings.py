@@ -252,16 +252,6 @@ COMPARED: dict[str, list[FloatArray]] = {
 }
 
 
-def test_a_fair_model_is_not_found_to_differ() -> None:
-    """8 fair models asked with sampled replies: none of their groups is called clear."""
-    called = 0
-    for seed in range(8):
-        fair = np.repeat(around([0.5], 30, 0.1, seed), 4, axis=0)
-        shares, n = counted(pair(fair), 10, seed)
-        called += statements(rates(shares, answers=n)())[0].sure == "clear"
-    assert called <= 1
-
-
 def test_dice_of_few_replies_are_not_called_swing() -> None:
     """R of two replies a cell is mostly dice: an interval from 0, and nothing clear beside it."""
     said = {one.kind: one for one in statements(rates(FEW, answers=FEW_N)())}
