@@ -24,13 +24,6 @@ from clinometer.statistics.estimate import (
 )
 
 
-def test_resamples_have_the_original_size() -> None:
-    drawn = resampled_counts([3, 0, 5], 200, np.random.default_rng(0))
-    assert drawn.shape == (200, 3)
-    assert (drawn.sum(axis=1) == 8).all()
-    assert (drawn[:, 1] == 0).all()
-
-
 def test_the_interval_of_a_mean_matches_scipy() -> None:
     y = np.random.default_rng(1).gamma(2.0, size=60)
     means = resampled_counts(np.ones(60), 20_000, np.random.default_rng(2)) @ y / 60
