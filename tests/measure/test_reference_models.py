@@ -47,15 +47,6 @@ def test_reference_models_are_exact(K: int, C: int, norm: float, rng: np.random.
         assert reference_risks(name, categories=K, criterion=Criterion(norm=norm)) == expected[name]
 
 
-def test_skewed_reference_by_hand() -> None:
-    # Rarest 0.2: scale 4; random: K - 1 = 2, so 2/4 on the normalised scale.
-    assert reference_risks("random", categories=SKEWED) == pytest.approx((0.5, 0, 0.5), abs=1e-15)
-    raw = Criterion(normalize=False)
-    assert reference_risks("random", categories=SKEWED, criterion=raw) == (2, 0, 2)
-    worst = reference_risks("stereotyped", categories=SKEWED, criterion=raw)
-    assert worst == pytest.approx((4, 4, 0), rel=1e-15)
-
-
 @pytest.mark.parametrize(
     "criterion",
     [
