@@ -54,9 +54,13 @@ def test_hand_value_of_a_difference() -> None:
     assert found["R_volatility"] == pytest.approx(-0.08)
 
 
+@pytest.mark.parametrize("reference", [None, "group-mean"])
 @pytest.mark.parametrize("criterion", ["ratio:1", "ratio:2", "ratio"])
 @pytest.mark.parametrize("K", [2, 4])
-def test_differences_are_those_of_reports(rng: np.random.Generator, K: int, criterion: str) -> None:
+def test_differences_are_those_of_reports(
+    rng: np.random.Generator, K: int, criterion: str, reference: str | None
+) -> None:
+    """Of models that are compared with the mean of their groups, each with its own."""
     p, w, g = models(rng, K=K), rng.random(25), rng.random(4)
     mask = rng.random((4, 25)) < 0.8
     settings: dict[str, Any] = {
@@ -64,6 +68,7 @@ def test_differences_are_those_of_reports(rng: np.random.Generator, K: int, crit
         "group_weights": g,
         "criterion": criterion,
         "mask": mask,
+        "reference": reference,
     }
     result = compare(*p, **settings)
     a, b = (estimate_risks(part, **settings) for part in p)

@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 from numpy.typing import ArrayLike
 from tests.measure import plain_loops
-from tests.preferences import pair
 
 from clinometer.errors import SettingsError
 from clinometer.measure import read_preferences
-from clinometer.measure.evidence import Evidence, reply_counts, thin, unit_numbers
+from clinometer.measure.evidence import Evidence, reply_counts, thin
 
 
 @pytest.mark.parametrize("criterion", ["ratio", "share", "points"])
@@ -53,15 +52,6 @@ def test_units_are_weighted_means_of_their_contexts(
     values, weights = found.with_whole(found.high)
     by_group = (found.weights * found.high).sum(axis=0)
     assert (weights * values).sum(axis=0)[-1] == pytest.approx(by_group @ (g / g.sum()))
-
-
-def test_a_cluster_of_one_is_a_context(rng: np.random.Generator) -> None:
-    grid = read_preferences(pair(rng.random((3, 6))))
-    assert unit_numbers(None, 6).tolist() == unit_numbers(list("zyxwvu"), 6).tolist()
-    one, other = Evidence.of(grid), Evidence.of(grid, clusters=list("zyxwvu"))
-    assert np.array_equal(one.s, other.s)
-    with pytest.raises(SettingsError, match="clusters"):
-        Evidence.of(grid, clusters=["a"])
 
 
 @pytest.mark.parametrize("n", [2, 3, 5])

@@ -219,15 +219,9 @@ def test_degenerate_input() -> None:
         estimate_risks(pair(np.full((1, 3), 0.5)), mask=[[False] * 3])
 
 
-@pytest.mark.parametrize(
-    ("setting", "words"),
-    [
-        ({"level": 1}, "level"),
-        ({"clusters": ["a"]}, "clusters"),
-    ],
-)
-def test_wrong_settings_are_named(setting: dict[str, Any], words: str) -> None:
-    with pytest.raises(SettingsError, match=words):
+@pytest.mark.parametrize("setting", [{"level": 1}, {"clusters": ["a"]}])
+def test_wrong_settings_are_named(setting: dict[str, Any]) -> None:
+    with pytest.raises(SettingsError, match=next(iter(setting))):
         estimate_risks(pair(np.array([0.2, 0.4, 0.9]))[None], **setting)
 
 

@@ -47,15 +47,6 @@ def test_reference_models_are_exact(K: int, C: int, norm: float, rng: np.random.
         assert reference_risks(name, categories=K, criterion=Criterion(norm=norm)) == expected[name]
 
 
-def test_skewed_reference_by_hand() -> None:
-    # Rarest 0.2: scale 4; random: K - 1 = 2, so 2/4 on the normalised scale.
-    assert reference_risks("random", categories=SKEWED) == pytest.approx((0.5, 0, 0.5), abs=1e-15)
-    raw = Criterion(normalize=False)
-    assert reference_risks("random", categories=SKEWED, criterion=raw) == (2, 0, 2)
-    worst = reference_risks("stereotyped", categories=SKEWED, criterion=raw)
-    assert worst == pytest.approx((4, 4, 0), rel=1e-15)
-
-
 @pytest.mark.parametrize(
     "criterion",
     [
@@ -91,12 +82,6 @@ def test_reference_per_group_and_per_cell(per: str, rng: np.random.Generator) ->
     assert triple(decompose(unbiased, reference=reference)) == (0, 0, 0)
     extreme = reference_preferences("stereotyped", shape, reference=reference)
     assert decompose(extreme, reference=reference, criterion="ratio").R.value == 1.0
-
-
-def test_outcomes_by_hand() -> None:
-    outcomes = random_outcomes((1, 2, 2), reference=[0.25, 0.75], context_weights=[3, 1])
-    assert outcomes.p.tolist() == [[[1, 0], [0, 1], [1, 0], [0, 1]]]
-    np.testing.assert_allclose(outcomes.context_weights, [3 / 16, 9 / 16, 1 / 16, 3 / 16])
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,7 @@ import pytest
 from numpy.typing import ArrayLike
 
 from clinometer.errors import SettingsError
-from clinometer.measure import compare, decompose, reference_risks, stereotype
-from clinometer.measure.inference import estimate_risks
+from clinometer.measure import decompose, reference_risks, stereotype
 from clinometer.measure.reference_models import (
     ReferenceName,
     random_outcomes,
@@ -87,14 +86,6 @@ def test_wrong_input_is_named(call: Callable[[], object], message: str) -> None:
         call()
 
 
-def test_all_groups_alike_is_zero_for_any_answer() -> None:
-    rng = np.random.default_rng(0)
-    p = np.repeat(rng.dirichlet(np.ones(3), (1, 9)), 5, axis=0)
-    assert decompose(p, reference="group-mean").R.value == 0
-    certain = np.tile(np.array([1.0, 0.0]), (5, 9, 1))
-    assert decompose(certain, reference="group-mean").R.value == 0
-
-
 @pytest.mark.parametrize("name", ["unbiased", "stereotyped", "random"])
 @pytest.mark.parametrize("K", [2, 3])
 def test_reference_models_reach_the_ends_of_the_scale(name: ReferenceName, K: int) -> None:
@@ -140,15 +131,3 @@ def test_missing_cells_take_no_part_in_the_mean() -> None:
     assert star[:, 0] == pytest.approx(np.tile([0.6, 0.4], (3, 1)))
     alone = group_mean(values, np.array([0.25, 0.25, 0.5]), np.zeros((3, 1), dtype=bool))
     assert alone == pytest.approx(0.5)
-
-
-def test_intervals_and_comparisons_take_each_models_own_mean() -> None:
-    rng = np.random.default_rng(5)
-    a, b = rng.dirichlet(np.ones(2) * 4, (2, 4, 40))
-    report = estimate_risks(a, reference="group-mean")
-    assert report.R.low is not None
-    assert report.R.low <= report.R.value
-    both = compare(a, b, names=["a", "b"], reference="group-mean")
-    difference = next(d for d in both.overall if d.measure == "R")
-    alone = [decompose(p, reference="group-mean").R.value for p in (a, b)]
-    assert difference.value == pytest.approx(alone[0] - alone[1])

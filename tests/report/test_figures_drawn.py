@@ -29,7 +29,6 @@ from clinometer.report.figures import (
 )
 from clinometer.report.page import first_screen, strip
 from clinometer.runs import Run, compare
-from clinometer.runs.answers import mean_preferences
 from clinometer.runs.compare import comparison_findings, runs_findings
 from clinometer.runs.findings import facts, run_findings, shown
 from clinometer.topics import load_topic
@@ -179,7 +178,8 @@ def test_panels_show_what_the_finding_says_of_names_and_descriptions() -> None:
     kinds = {"First name": 4, "Surname": 8, "Description": 8}
     titles = [next(m for m in found if m.text.startswith(f"{kind},")) for kind in kinds]
     ends = [*(m.y for m in titles[1:]), 1e9]
-    groups = dict(zip(run.preferences.groups, mean_preferences(run.preferences)[:, 0], strict=True))
+    p = run.preferences
+    groups = dict(zip(p.groups, p.grid.mean(p.values)[:, 0], strict=True))
     for title, end, (kind, n) in zip(titles, ends, kinds.items(), strict=True):
         part = [m for m in found if title.y <= m.y < end]
         value = axis(found, {"−10": -10, "0": 0, "+10": 10})

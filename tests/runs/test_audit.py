@@ -29,17 +29,6 @@ TOPIC = load_topic("gender").select(["nurse", "engineer", "artist"])
 MODEL = "pocket:gpt2-s"
 
 
-@pytest.mark.parametrize("topic", ["gender", "race", "disability"])
-@pytest.mark.parametrize(
-    ("name", "risks"),
-    [("unbiased", (0, 0, 0)), ("stereotyped", (1, 1, 0)), ("random", (1, 0, 1))],
-)
-def test_reference_models_are_exact(topic: str, name: str, risks: tuple[int, ...]) -> None:
-    contexts = "paper-gender" if topic == "gender" else "paper-race"
-    report = audit(f"reference:{name}", topic=topic, contexts=contexts).risks
-    assert (report.R.value, report.R_bias.value, report.R_volatility.value) == risks
-
-
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     out = tmp_path_factory.mktemp("r") / "run"
@@ -134,10 +123,12 @@ def test_settings_are_keywords_too() -> None:
         audit("reference:random", temperature=0.5)
 
 
-def test_several_models_stand_side_by_side(tmp_path: Path) -> None:
+def test_reference_models_are_exact_and_several_models_stand_side_by_side(tmp_path: Path) -> None:
     names = ["reference:random", "reference:unbiased", "reference:stereotyped"]
     runs = audit(names, topic=TOPIC, contexts=CONTEXTS, out=tmp_path)
     assert [run.path for run in runs] == [tmp_path / name.replace(":", "-") for name in names]
+    risks = [(r.R.value, r.R_bias.value, r.R_volatility.value) for r in runs]
+    assert risks == [(1, 0, 1), (0, 0, 0), (1, 1, 0)]
 
 
 @pytest.mark.parametrize(

@@ -252,16 +252,6 @@ COMPARED: dict[str, list[FloatArray]] = {
 }
 
 
-def test_a_fair_model_is_not_found_to_differ() -> None:
-    """8 fair models asked with sampled replies: none of their groups is called clear."""
-    called = 0
-    for seed in range(8):
-        fair = np.repeat(around([0.5], 30, 0.1, seed), 4, axis=0)
-        shares, n = counted(pair(fair), 10, seed)
-        called += statements(rates(shares, answers=n)())[0].sure == "clear"
-    assert called <= 1
-
-
 def test_dice_of_few_replies_are_not_called_swing() -> None:
     """R of two replies a cell is mostly dice: an interval from 0, and nothing clear beside it."""
     said = {one.kind: one for one in statements(rates(FEW, answers=FEW_N)())}
@@ -317,18 +307,14 @@ def test_the_findings_that_a_person_has_read() -> None:
     assert [*map(compared, lines)] == [*map(compared, GOLDEN.read_text().split("\n"))]
 
 
-def test_one_factor_and_none() -> None:
+def test_what_a_reader_of_the_shares_must_know() -> None:
+    """That shared levels ask for clusters is said once."""
     rest = Estimate(0.9)
     alone = FactorShares(None, 50, 0.1, [FactorShare("source", 3, Estimate(0.1))], rest)
     assert "contexts are a sample" in resampled(alone)
     unknown = FactorShares(None, 50, 0.1, [FactorShare("id", 50, None, "too fine")], rest)
     assert factor_notes(unknown, clusters=None) == ["The share of id is unknown: too fine."]
-
-
-def test_shared_levels_ask_for_clusters_once() -> None:
-    crossed = FactorShares(
-        "wording", 40, 0.1, [FactorShare("wording", 40, Estimate(0.6))], Estimate(0.4), "a and b"
-    )
+    crossed = FactorShares("wording", 40, 0.1, alone.factors, rest, "a and b")
     assert any("--clusters wording" in note for note in factor_notes(crossed, clusters=None))
     assert factor_notes(crossed, clusters="wording") == ["A and b."]
 

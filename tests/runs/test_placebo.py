@@ -20,7 +20,7 @@ from clinometer.errors import ClinometerError
 from clinometer.runs import Run
 from clinometer.runs.placebo import EditedQuestions
 from clinometer.runs.settings import resolve
-from clinometer.topics import Topic, load_topic, parse_topic
+from clinometer.topics import load_topic, parse_topic
 from clinometer.topics.edits import irrelevant_edits
 
 pytestmark = pytest.mark.usefixtures("folder")
@@ -52,20 +52,6 @@ wording = [
   "It was late. The [X] said that [Y]", "We met. The [X] felt that [Y]", "So. A [X] knew that [Y]",
 ]
 """
-
-
-def own() -> Topic:
-    return parse_topic(OWN)
-
-
-def application(folder: Path, name: str, score: str) -> str:
-    (folder / f"{name}.py").write_text(
-        "import random\nRANDOM = random.Random(5)\n"
-        "def reply(messages):\n"
-        "    text = messages[-1]['content']\n"
-        f"    return {{'score': {score}}}\n"
-    )
-    return f"app:{name}:reply"
 
 
 def moved(run: Run, path: Path) -> tuple[float, ...]:
@@ -110,8 +96,15 @@ def moved(run: Run, path: Path) -> tuple[float, ...]:
 
 
 def audited(folder: Path, name: str, score: str, **how: Any) -> Run:
-    given = {"topic": own(), "placebo": True, "out": folder / "run", **how}
-    run = cm.audit(application(folder, name, score), **given)
+    """An audit of an application of this name that gives this score to a text."""
+    (folder / f"{name}.py").write_text(
+        "import random\nRANDOM = random.Random(5)\n"
+        "def reply(messages):\n"
+        "    text = messages[-1]['content']\n"
+        f"    return {{'score': {score}}}\n"
+    )
+    given = {"topic": parse_topic(OWN), "placebo": True, "out": folder / "run", **how}
+    run = cm.audit(f"app:{name}:reply", **given)
     assert Run.load(folder / "run").record.placebo == run.record.placebo
     return run
 
@@ -129,7 +122,9 @@ def test_an_edit_that_moves_nothing(folder: Path) -> None:
 
 def test_an_edit_that_moves_as_much_as_a_name(folder: Path) -> None:
     score = "5 + 2 * ('Bob' in text) - (2 if 'Tuesday' in text else 0)"
-    run = audited(folder, "own_moved", score, replies=2, topic=own().select(["Ann", "Bob"]))
+    run = audited(
+        folder, "own_moved", score, replies=2, topic=parse_topic(OWN).select(["Ann", "Bob"])
+    )
     found = present(run.record.placebo)
     assert found.groups == pytest.approx(2)
     # 6 versions of each text, of which one is 2 away: 5 of 15 pairs.

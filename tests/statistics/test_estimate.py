@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from typing import Any
 
@@ -25,13 +24,6 @@ from clinometer.statistics.estimate import (
 )
 
 
-def test_resamples_have_the_original_size() -> None:
-    drawn = resampled_counts([3, 0, 5], 200, np.random.default_rng(0))
-    assert drawn.shape == (200, 3)
-    assert (drawn.sum(axis=1) == 8).all()
-    assert (drawn[:, 1] == 0).all()
-
-
 def test_the_interval_of_a_mean_matches_scipy() -> None:
     y = np.random.default_rng(1).gamma(2.0, size=60)
     means = resampled_counts(np.ones(60), 20_000, np.random.default_rng(2)) @ y / 60
@@ -49,14 +41,6 @@ def test_replicates_without_a_value_are_left_out_and_an_interval_may_hold_the_va
     assert (alone.low, alone.method) == (None, "plug-in")
     assert percentile_estimate(5.0, values, level=0.5, method="m").high == 2.5
     assert percentile_estimate(5.0, values, level=0.5, method="m", contain=True).high == 5.0
-
-
-def test_an_estimate_is_immutable_and_becomes_a_dict() -> None:
-    of: dict[str, Any] = {"value": 0.2, "low": 0.1, "high": 0.3, "level": 0.95, "method": "m"}
-    e = Estimate(**of)
-    assert e.to_dict() == of
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        e.value = 0.5  # type: ignore[misc]  # forbidden on purpose
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 import statsmodels.api as sm
-from statsmodels.stats.meta_analysis import combine_effects
 from statsmodels.stats.multitest import multipletests
 from tests.present import present
 
@@ -95,16 +94,7 @@ def test_measurement_error_against_statsmodels(rng: np.random.Generator) -> None
     expected = sm.WLS(y, design, weights=1 / (tau2 + se**2)).fit(cov_type="HC3", use_t=True)
     np.testing.assert_allclose([c.value for c in fit.coefficients], expected.params, atol=1e-10)
     np.testing.assert_allclose([c.se for c in fit.coefficients], expected.bse, atol=1e-10)
-
-
-def test_tau_against_combine_effects(rng: np.random.Generator) -> None:
-    from clinometer.statistics.regression import between_variance
-
-    y, variance = rng.normal(0, 0.3, 20), rng.uniform(0.01, 0.1, 20)
-    theirs = combine_effects(y, variance, method_re="iterated", atol=1e-14)
-    found = between_variance(np.ones((20, 1)), y, variance)
-    assert found == pytest.approx(theirs.tau2, abs=1e-8)
-    assert between_variance(np.ones((20, 1)), y / 1000, variance) == 0.0
+    assert regress(y / 1000, {"x": x}, y_se=se).tau2 == 0
 
 
 def test_no_measurement_error_is_the_plain_fit(rng: np.random.Generator) -> None:

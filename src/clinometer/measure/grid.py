@@ -139,6 +139,15 @@ class PreferenceGrid:
         groups = self.observed_weights(total[:, 0] > 0)
         return w / np.where(total > 0, total, 1.0), groups / groups.sum()
 
+    def mean(self, values: RealArray) -> FloatArray:
+        """[X,C,Y] -> [X,Y], means over the observed contexts, by weight; NaN for missing groups."""
+        w = self.cell_weights()
+        total = w.sum(axis=1)[:, None]
+        sums = np.einsum("xc,xcy->xy", w, np.where(w[..., None] > 0, values, 0.0))
+        means = np.full(sums.shape, np.nan)
+        np.divide(sums, total, out=means, where=total > 0)
+        return means
+
     def holding(self, values: RealArray) -> PreferenceGrid:
         """The same grid with the preferences [X,C,K] of another model."""
         found = replace(self, values=values)

@@ -130,7 +130,7 @@ def system_bias(grid: PreferenceGrid) -> FloatArray:
     >>> [round(abs(float(system_bias(read_preferences(m))[0, 0])), 12) for m in (M1, M2)]
     [0.1, 0.0]
     """
-    return _mean_over_contexts(grid, grid.values - grid.reference)
+    return grid.mean(grid.values - grid.reference)
 
 
 def deviation(grid: PreferenceGrid) -> FloatArray:
@@ -141,15 +141,7 @@ def deviation(grid: PreferenceGrid) -> FloatArray:
     >>> [round(float(deviation(read_preferences(m))[0, 0]), 12) for m in (M1, M2)]
     [0.2, 0.2]
     """
-    return _mean_over_contexts(grid, np.abs(grid.values - grid.reference) / grid.reference)
-
-
-def _mean_over_contexts(grid: PreferenceGrid, values: FloatArray) -> FloatArray:
-    """[X,C,Y] -> [X,Y]; NaN for a group without an observed cell."""
-    w = grid.shares()[0]
-    means = (w[..., None] * np.where(w[..., None] > 0, values, 0.0)).sum(axis=1)
-    seen = np.asarray(w.any(axis=1))
-    return np.asarray(np.where(seen[:, None], means, np.nan))
+    return grid.mean(np.abs(grid.values - grid.reference) / grid.reference)
 
 
 # --- What a measurement returns ------------------------------------------------------------------

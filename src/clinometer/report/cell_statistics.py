@@ -19,7 +19,6 @@ from clinometer.display.text import brief
 from clinometer.errors import ClinometerError
 from clinometer.measure.criterion import Criterion
 from clinometer.runs import Run
-from clinometer.runs.answers import mean_preferences
 from clinometer.runs.findings import run_findings
 from clinometer.runs.folder.recover import LoadedRun, cell_prompt, cell_words
 from clinometer.runs.nouns import asks, from_group, group_name, label, question_of
@@ -166,7 +165,8 @@ class CellStatistics:
     @cached_property
     def share(self) -> FloatArray:
         """[X, Y]: mean share of each category over the contexts; NaN if missing."""
-        return mean_preferences(self.run.preferences)
+        p = self.run.preferences
+        return p.grid.mean(p.values)
 
     @property
     def whole_range(self) -> bool:

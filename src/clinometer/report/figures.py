@@ -34,7 +34,6 @@ from clinometer.report.charts import (
 )
 from clinometer.report.figure import Figure, chart
 from clinometer.runs import Run
-from clinometer.runs.answers import mean_preferences
 from clinometer.runs.compare import leaning
 from clinometer.runs.findings import deviation
 from clinometer.runs.nouns import (
@@ -326,7 +325,7 @@ def _kinds_frame(run: Run, kinds: Mapping[str, Preferences]) -> pd.DataFrame:
             found, of = [one for one in run.leans if one.group in p.groups], run.preferences
         else:
             found, of = [*p.leans(level=level, clusters=settings.clusters)], p
-        means = of.group_weights @ mean_preferences(of) / of.group_weights.sum()
+        means = of.group_weights @ of.grid.mean(of.values) / of.group_weights.sum()
         mean = f"{means @ np.array(points):.2f}" if points else percent(means[_right(run)])
         panel = f"{kind.capitalize()}, {'mean of all' if single else 'average'} {mean}"
         frames.append(distances(run, found).assign(panel=panel))

@@ -117,7 +117,7 @@ def answered_groups(run: Run) -> list[dict[str, Any]]:
     table = None if readout is None else parse_readout(readout)
     if table is None:
         return rows
-    means, found = mean_preferences(p), dict[str, FloatArray]()
+    means, found = p.grid.mean(p.values), dict[str, FloatArray]()
     if (shares := other_shares(p)) is not None:
         found["other"] = shares
     if table.favourable is not None:
@@ -144,13 +144,3 @@ def impact_ratios(rates: FloatArray) -> FloatArray:
     if not best > 0:
         return np.full(rates.shape, np.nan)
     return np.asarray(rates / best)
-
-
-def mean_preferences(p: Preferences) -> FloatArray:
-    """[X, Y]: mean preference over the observed contexts, by weight; NaN for missing groups."""
-    weights = np.where(p.observed, np.broadcast_to(p.context_weights, p.observed.shape), 0.0)
-    total = weights.sum(axis=1)[:, None]
-    values = np.where(p.observed[..., None], p.values, 0.0)
-    means = np.full((len(p.groups), len(p.categories)), np.nan)
-    np.divide(np.einsum("xc,xcy->xy", weights, values), total, out=means, where=total > 0)
-    return means

@@ -28,7 +28,6 @@ from clinometer.measure import Estimate, Preferences, RiskReport
 from clinometer.measure.components import Components
 from clinometer.measure.factors import FactorShares
 from clinometer.measure.leaning import GroupLean
-from clinometer.runs.answers import mean_preferences
 from clinometer.runs.folder.record import FloorRecord, RunRecord
 from clinometer.runs.nouns import (
     context_noun,
@@ -245,7 +244,7 @@ class Facts:
     @property
     def shares(self) -> FloatArray:
         """[X, Y] mean preference; NaN for a missing group."""
-        return mean_preferences(self.p)
+        return self.p.grid.mean(self.p.values)
 
     @property
     def points(self) -> FloatArray:
@@ -678,7 +677,7 @@ def shown(run: Run, f: Facts) -> Finding | None:
     for kind, p in kinds.items():
         found = p.leans(level=level, clusters=settings.clusters, known=f.exact)
         tally[f"{kind}s"] = sum(one.category is not None for one in found)
-        numbers[f"{kind}s"] = Estimate(float(np.ptp(mean_preferences(p) @ worth)))
+        numbers[f"{kind}s"] = Estimate(float(np.ptp(p.grid.mean(p.values) @ worth)))
     moving = [kind for kind, n in tally.items() if n]
     clear = {f.p.groups[x] for x in f.clear}  # of all: what is said of its kind must not deny it
     still = [f"{kind}s" for kind, p in kinds.items() if not clear & {*p.groups}]

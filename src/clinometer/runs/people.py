@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from clinometer.measure import Preferences
+from clinometer.measure.evidence import by_unit, unit_numbers
 from clinometer.runs.nouns import favourable, group_name
 from clinometer.statistics.arrays import ROUNDING, FloatArray
 from clinometer.statistics.estimate import Estimate, around
@@ -113,16 +114,14 @@ def leans(
     interval where too few contexts carry the weight."""
     contexts = np.broadcast_to(p.context_weights, departure.shape)
     weight = p.group_weights[:, None] * contexts * np.isfinite(departure)
-    labels = np.arange(departure.shape[1]) if clusters is None else np.array(p.label(clusters))
-    units = np.unique(labels, return_inverse=True)[1].reshape(-1)
+    labels = None if clusters is None else p.label(clusters)
+    units = unit_numbers(labels, departure.shape[1])
     a = np.array([weight[list(row.members)].sum(axis=0) for row in rows])
     z = np.array([
         (weight * np.nan_to_num(departure))[list(row.members)].sum(axis=0) for row in rows
     ])  # fmt: skip
     total = np.maximum(a.sum(axis=1, keepdims=True), 1e-300)
-    a, z = (
-        np.apply_along_axis(lambda r: np.bincount(units, r), 1, part / total) for part in (a, z)
-    )
+    a, z = (by_unit((part / total).T, units).T for part in (a, z))
     value = z.sum(axis=1)
     low, high = flip_interval(value, z - a * value[:, None], a, level=level)
     return [

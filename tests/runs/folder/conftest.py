@@ -7,11 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.report.conftest import another, small
+from tests.report.conftest import small
 
 from clinometer.runs import Run
 
-__all__ = ["another", "changed", "small"]
+__all__ = ["changed", "small"]
 
 
 @pytest.fixture

@@ -37,11 +37,6 @@ def half(tmp_path: Path) -> Path:
     return made_half(tmp_path / "half")
 
 
-def test_a_finished_run_gets_no_notice(small: Run) -> None:
-    opened = open_run(small.path or "")
-    assert (opened.state, opened.notice) == ("finished", "")
-
-
 def test_a_half_finished_run_is_measured_on_its_finished_cells(half: Path) -> None:
     opened = open_run(half)
     assert opened.state == "half-finished"

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.processes import python
 from tests.runs.small_audit import MODEL, SMALL, TEMPLATES, same
 
 from clinometer.contexts import ContextSet
@@ -153,14 +152,10 @@ def test_the_command_loads_no_torch_when_every_score_is_cached(scored: Run, tmp_
     contexts = tmp_path / "contexts.csv"
     lines = [f'"{t}",{i + 1}' for i, t in enumerate(TEMPLATES)]
     contexts.write_text("\n".join(["template,count", *lines]) + "\n", encoding="utf-8")
-    options = ["--contexts", str(contexts), "--groups", ",".join(FEW), "--single-token"]
-    options += ["--device", "cpu", "--out", str(tmp_path / "run"), "--json"]
-    done = subprocess.run(
-        [sys.executable, "-c", code, "audit", MODEL, *options],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    options = ["--contexts", contexts, "--groups", ",".join(FEW), "--single-token"]
+    options += ["--device", "cpu", "--out", tmp_path / "run", "--json"]
+    done = python(code, "audit", MODEL, *options)
+    assert done.returncode == 0, done.stderr
     assert done.stderr.endswith("loaded: []")
     assert json.loads(done.stdout)["runs"][0]["summary"] == scored.record.to_dict()["summary"]
 
