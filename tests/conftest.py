@@ -174,7 +174,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def until_the_end() -> Iterator[Callable[[AnyServer], AnyServer]]:
     """A server that is stopped after the test."""
     with ExitStack() as stack:
-        yield stack.enter_context
+
+        def stopped(server: AnyServer) -> AnyServer:
+            stack.callback(server.stop)
+            return server
+
+        yield stopped
 
 
 @pytest.fixture
