@@ -117,7 +117,7 @@ MUTATIONS = (
     Mutation("keys", "models/client.py", "if parts.username or parts.password or parts.query:", "if False:", BUDGET, "address_that_is_none"),
     # damage
     Mutation("damage", "storage/parquet_parts.py", 'sound = file.stem.rpartition("-")[2] == digest_of(data)', "sound = True", "tests/storage/test_parquet_parts.py"),
-    Mutation("damage", "storage/result_folder.py", "if digest_of(data) != record.tables.get(name):", "if False:", "tests/runs/test_audit_resume.py", "bit_flip_in_a_table"),
+    Mutation("damage", "storage/parquet_parts.py", "if digest_of(data) != record.tables.get(name):", "if False:", "tests/runs/test_audit_resume.py", "bit_flip_in_a_table"),
     # work that is resumed
     Mutation("resumed", "storage/resumable.py", "elif changed := differences(before, identity):", "elif changed := []:", "tests/storage/test_resumable.py", "same_work"),
     Mutation("resumed", "storage/resumable.py", "                    os.fsync(stream.fileno())\n", "", "tests/storage/test_resumable.py", "row"),
