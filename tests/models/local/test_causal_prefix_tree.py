@@ -21,7 +21,7 @@ from clinometer.models.local.causal import (
     shortest_window,
 )
 from clinometer.models.protocol import ModelInfo, WordScores
-from clinometer.models.scoring.causal_job import Heads
+from clinometer.models.scoring.word_scorer import Heads
 from clinometer.topics import Prompt
 
 WORDS = ["he", "she", "her", "man", "mans", "grandson", "granddaughter", "heiress"]

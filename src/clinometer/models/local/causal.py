@@ -34,7 +34,7 @@ from clinometer.models.local.base import (
     to_device,
 )
 from clinometer.models.protocol import WordScores
-from clinometer.models.scoring.causal_job import AskedContinuations, Heads, Job, Rows
+from clinometer.models.scoring.word_scorer import AskedContinuations, Heads, Job, Rows
 from clinometer.models.tokens import NO_CHILD, ROOT, Tokens, WordList, head_tokens
 from clinometer.statistics.arrays import BoolArray, FloatArray, IntArray
 from clinometer.topics import Prompt

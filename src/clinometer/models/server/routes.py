@@ -36,8 +36,7 @@ from clinometer.models.client import (
 )
 from clinometer.models.options import LoadOptions, WordOptions
 from clinometer.models.protocol import ModelInfo, Scorer, WordScores
-from clinometer.models.scoring.causal_job import Job
-from clinometer.models.scoring.word_scorer import WordScorer
+from clinometer.models.scoring.word_scorer import Job, WordScorer
 from clinometer.models.tokens import Tokens, WordList, in_template, local_tokenizer
 from clinometer.statistics.arrays import FloatArray
 from clinometer.topics import Prompt
