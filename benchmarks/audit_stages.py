@@ -99,7 +99,7 @@ def one_audit(arguments: list[str], started: float) -> None:
     from clinometer.runs.audit import AuditedModel, ScoreCache, Scoring
     from clinometer.runs.folder.folder import RunFolder
     from clinometer.runs.run import Run
-    from clinometer.runs.scores.accumulate import CellGrid, PreferenceTable
+    from clinometer.runs.scores import CellGrid, PreferenceTable
     from clinometer.storage.cache import Cache
 
     stages.seconds["import"] = time.time() - started

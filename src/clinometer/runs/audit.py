@@ -60,7 +60,7 @@ from clinometer.runs.placebo import FOLDER as PLACEBO
 from clinometer.runs.placebo import EditedQuestions, placebo_of
 from clinometer.runs.protocol import LATE, ProtocolFile, followed, planned_settings
 from clinometer.runs.run import Run
-from clinometer.runs.scores.accumulate import CellGrid, PreferenceTable, word_counts
+from clinometer.runs.scores import CellGrid, PreferenceTable, word_counts
 from clinometer.runs.settings import AuditSettings, Contexts, ResolvedAudit, find_contexts, resolve
 from clinometer.storage.cache import Cache
 from clinometer.storage.resumable import (
