@@ -42,7 +42,7 @@ from clinometer.models.catalog.weights import folder_of_gguf
 from clinometer.models.client import _code_of, tokens_of
 from clinometer.models.options import LoadOptions, SampleOptions
 from clinometer.models.replies import ReadoutQuery
-from clinometer.models.server import routes
+from clinometer.models import server as routes
 from clinometer.models.tokens import in_template
 from clinometer.runs import AuditSettings, Run
 from clinometer.runs.folder.folder import RunFolder

@@ -40,7 +40,7 @@ def open_model(
     if load.steer is not None and spec.place in (ModelSource.SERVER, *APPLICATIONS):
         raise SettingsError(f"steer: expected a model on this machine, found {spec.name}")
     if spec.place is ModelSource.SERVER:
-        from clinometer.models.server.chat import open_server
+        from clinometer.models.server import open_server
 
         return open_server(spec, load=load, words=words)
     if spec.place in APPLICATIONS:
@@ -86,7 +86,7 @@ def open_writer(model: str, *, load: LoadOptions | None = None) -> Writer:
     spec = ModelSpec.parse(model)
     load = spec.load(load or LoadOptions())
     if spec.place is ModelSource.SERVER:
-        from clinometer.models.server.chat import ServerWriter
+        from clinometer.models.server import ServerWriter
 
         return ServerWriter(spec, load)
     from clinometer.models.local.generate import CausalWriter
