@@ -20,11 +20,11 @@ from tests.security import fuzzing
 
 from clinometer.errors import ClinometerError, ModelError
 from clinometer.models import open_model
+from clinometer.models import server as routes
 from clinometer.models.catalog.pretrained import check_model_folder
 from clinometer.models.catalog.spec import ModelSpec
 from clinometer.models.client import Address, Client, WrongReply, _Failed, tokens_of
 from clinometer.models.options import ServerOptions
-from clinometer.models import server as routes
 from clinometer.models.tokens import in_template, load_tokenizer
 from clinometer.runs import Run, read_table
 from clinometer.runs.folder.folder import RunFolder
