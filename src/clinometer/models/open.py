@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
 from clinometer.errors import SettingsError
 from clinometer.extras import require
@@ -12,9 +12,6 @@ from clinometer.models.catalog.spec import APPLICATIONS, ModelSource, ModelSpec
 from clinometer.models.catalog.weights import weights_source
 from clinometer.models.options import LoadOptions, WordOptions
 from clinometer.models.protocol import Scorer, Writer
-
-if TYPE_CHECKING:
-    from clinometer.models.local.causal import CausalScorer
 
 
 def open_model(
@@ -89,11 +86,11 @@ def open_writer(model: str, *, load: LoadOptions | None = None) -> Writer:
         from clinometer.models.server import ServerWriter
 
         return ServerWriter(spec, load)
-    from clinometer.models.local.generate import CausalWriter
-
     scorer = open_model(spec, load=load)
-    if scorer.info.kind != "causal":
+    from clinometer.models.local.causal import CausalScorer, CausalWriter
+
+    if not isinstance(scorer, CausalScorer):
         raise SettingsError(
             f"model {model!r}: expected one that writes (causal), found a {scorer.info.kind} one"
         )
-    return CausalWriter(cast("CausalScorer", scorer))
+    return CausalWriter(scorer)
