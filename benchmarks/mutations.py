@@ -54,7 +54,7 @@ FILES, SERVERS = "tests/security/test_files.py", "tests/security/test_servers.py
 SCREEN = "tests/security/test_terminal.py"
 FOLDERS, ATOMIC = "tests/security/test_model_folders.py", "tests/storage/test_atomic.py"
 UNTRUSTED, CLIENT = "storage/untrusted.py", "models/client.py"
-ROUTES = "models/server/routes.py"
+ROUTES = "models/server.py"
 PAGE = "tests/report/test_page.py"
 VIEWER, ANNOTATION = "tests/web/test_viewer.py", "tests/web/annotation/test_pages.py"
 TASK, BUDGET = "tests/web/annotation/test_store.py", "tests/models/server/test_chat_budget.py"
@@ -117,7 +117,7 @@ MUTATIONS = (
     Mutation("keys", "models/client.py", "if parts.username or parts.password or parts.query:", "if False:", BUDGET, "address_that_is_none"),
     # damage
     Mutation("damage", "storage/parquet_parts.py", 'sound = file.stem.rpartition("-")[2] == digest_of(data)', "sound = True", "tests/storage/test_parquet_parts.py"),
-    Mutation("damage", "storage/result_folder.py", "if digest_of(data) != record.tables.get(name):", "if False:", "tests/runs/test_audit_resume.py", "bit_flip_in_a_table"),
+    Mutation("damage", "storage/parquet_parts.py", "if digest_of(data) != record.tables.get(name):", "if False:", "tests/runs/test_audit_resume.py", "bit_flip_in_a_table"),
     # work that is resumed
     Mutation("resumed", "storage/resumable.py", "elif changed := differences(before, identity):", "elif changed := []:", "tests/storage/test_resumable.py", "same_work"),
     Mutation("resumed", "storage/resumable.py", "                    os.fsync(stream.fileno())\n", "", "tests/storage/test_resumable.py", "row"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -34,7 +35,8 @@ def no_model(monkeypatch: pytest.MonkeyPatch) -> None:
     def never(*_: object, **__: object) -> None:
         raise AssertionError("the model was opened")
 
-    monkeypatch.setattr("clinometer.runs.scores.scoring.open_model", never)
+    module = importlib.import_module("clinometer.runs.audit")  # the package shows the function
+    monkeypatch.setattr(module, "open_model", never)
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ from clinometer.errors import RunError
 from clinometer.measure import Preferences
 from clinometer.report import write_report
 from clinometer.runs import Run, RunFolder, audit
-from clinometer.storage.result_folder import _LOOKS_S
+from clinometer.storage.parquet_parts import _LOOKS_S
 
 
 @pytest.fixture
@@ -202,7 +202,7 @@ def test_a_read_only_folder_can_be_read(
 def test_ten_readers_never_see_half_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The writer scores, measures with one criterion after the other, and starts over; a reader
     gets a run that belongs together, or a line that says it is not finished."""
-    monkeypatch.setattr("clinometer.storage.result_folder._LOOKS_S", _LOOKS_S)
+    monkeypatch.setattr("clinometer.storage.parquet_parts._LOOKS_S", _LOOKS_S)
     out, over = tmp_path / "run", threading.Event()
     seen: list[float] = []
     reported: set[float] = set()

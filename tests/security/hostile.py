@@ -22,7 +22,7 @@ from clinometer.models.replies import read_replies
 from clinometer.readouts.readers import WordCountReader
 from clinometer.runs import AuditSettings
 from clinometer.runs.folder.record import ImportRecord
-from clinometer.runs.scores.accumulate import CellGrid
+from clinometer.runs.scores import CellGrid
 from clinometer.topics import parse_topic
 
 #: Code that a file may name: of Python, of an installed package, of this project.

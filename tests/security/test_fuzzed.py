@@ -35,12 +35,12 @@ from clinometer.bridges.mapping import load_mapping
 from clinometer.bridges.replies import import_replies
 from clinometer.errors import ClinometerError
 from clinometer.models import open_model, tokens
+from clinometer.models import server as routes
 from clinometer.models.catalog.spec import ModelSpec
 from clinometer.models.catalog.weights import folder_of_gguf
 from clinometer.models.client import _code_of, tokens_of
 from clinometer.models.options import LoadOptions, SampleOptions
 from clinometer.models.replies import ReadoutQuery
-from clinometer.models.server import routes
 from clinometer.models.tokens import in_template
 from clinometer.runs import AuditSettings, Run
 from clinometer.runs.folder.folder import RunFolder

@@ -20,10 +20,10 @@ from tests.security import fuzzing
 
 from clinometer.errors import ClinometerError, ModelError
 from clinometer.models import open_model
+from clinometer.models import server as routes
 from clinometer.models.catalog.pretrained import check_model_folder
 from clinometer.models.catalog.spec import ModelSpec
 from clinometer.models.client import WrongReply, tokens_of
-from clinometer.models.server import routes
 from clinometer.models.tokens import in_template, load_tokenizer
 from clinometer.runs import Run, read_table
 from clinometer.runs.folder.folder import RunFolder

@@ -34,7 +34,7 @@ from clinometer.runs.folder.record import (
     word_record,
 )
 from clinometer.runs.placebo import placebo_of
-from clinometer.runs.scores.accumulate import CellGrid, PreferenceTable, word_counts
+from clinometer.runs.scores import CellGrid, PreferenceTable, word_counts
 from clinometer.statistics.arrays import FloatArray
 from clinometer.storage.rows import reading
 from clinometer.storage.untrusted import open_binary

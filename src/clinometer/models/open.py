@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
 from clinometer.errors import SettingsError
 from clinometer.extras import require
@@ -12,9 +12,6 @@ from clinometer.models.catalog.spec import APPLICATIONS, ModelSource, ModelSpec
 from clinometer.models.catalog.weights import weights_source
 from clinometer.models.options import LoadOptions, WordOptions
 from clinometer.models.protocol import Scorer, Writer
-
-if TYPE_CHECKING:
-    from clinometer.models.local.causal import CausalScorer
 
 
 def open_model(
@@ -40,7 +37,7 @@ def open_model(
     if load.steer is not None and spec.place in (ModelSource.SERVER, *APPLICATIONS):
         raise SettingsError(f"steer: expected a model on this machine, found {spec.name}")
     if spec.place is ModelSource.SERVER:
-        from clinometer.models.server.chat import open_server
+        from clinometer.models.server import open_server
 
         return open_server(spec, load=load, words=words)
     if spec.place in APPLICATIONS:
@@ -86,14 +83,14 @@ def open_writer(model: str, *, load: LoadOptions | None = None) -> Writer:
     spec = ModelSpec.parse(model)
     load = spec.load(load or LoadOptions())
     if spec.place is ModelSource.SERVER:
-        from clinometer.models.server.chat import ServerWriter
+        from clinometer.models.server import ServerWriter
 
         return ServerWriter(spec, load)
-    from clinometer.models.local.generate import CausalWriter
-
     scorer = open_model(spec, load=load)
-    if scorer.info.kind != "causal":
+    from clinometer.models.local.causal import CausalScorer, CausalWriter
+
+    if not isinstance(scorer, CausalScorer):
         raise SettingsError(
             f"model {model!r}: expected one that writes (causal), found a {scorer.info.kind} one"
         )
-    return CausalWriter(cast("CausalScorer", scorer))
+    return CausalWriter(scorer)

@@ -29,8 +29,7 @@ from clinometer.runs.folder.folder import (
     with_report,
 )
 from clinometer.runs.folder.record import BoundsRecord, RunRecord, SummaryRecord
-from clinometer.runs.scores.accumulate import has_scores
-from clinometer.runs.scores.shuffled_words import word_floor
+from clinometer.runs.scores import has_scores, word_floor
 from clinometer.storage.atomic import replacing
 
 if TYPE_CHECKING:

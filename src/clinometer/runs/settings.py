@@ -21,7 +21,7 @@ from clinometer.models import LoadOptions, ModelSource, ModelSpec, WordOptions
 from clinometer.models.catalog.spec import APPLICATIONS
 from clinometer.models.options import AUTOMATIC_REPLIES, DEFAULT_TOLERANCE, QUESTION
 from clinometer.models.providers import Price, price_of
-from clinometer.models.server.chat import INSTRUCTION
+from clinometer.models.server import INSTRUCTION
 from clinometer.runs.placebo import EditedQuestions
 from clinometer.settings import (
     COUNT,

@@ -124,35 +124,39 @@ def check_columns(names: Sequence[str]) -> None:
         raise ValueError(f"expected every column once, found {twice[0]!r} twice; rename one")
 
 
-def unpacked_zst(file: Any) -> Any:
+def _unpacked_zst(file: Any) -> Any:
     """What zstandard frames hold, one after the other; an OSError where a file ends inside one."""
     import pyarrow as pa
 
     return pa.CompressedInputStream(file, "zstd")
 
 
+Unpack = Callable[[Any], Any]
 #: Endings of packed files -> what unpacks their stream.
-_PACKED: dict[str, Callable[[Any], Any]] = {
+PACKED: dict[str, Unpack] = {
     ".gz": lambda file: gzip.GzipFile(fileobj=file),
-    ".zst": unpacked_zst,
+    ".zst": _unpacked_zst,
 }
 
 
 def _opened(path: Path, most: int) -> io.BufferedReader:
     """The bytes of a file, unpacked; more than `most` of them, and damage, are an OSError."""
-    return io.BufferedReader(_Bounded(open_binary(path), path, most), 1 << 16)
+    return bounded(open_binary(path), PACKED.get(path.suffix), most, _too_large(path, most))
 
 
 def _too_large(path: Path, most: int) -> OSError:
     return OSError(errno.EFBIG, f"larger than {most >> 20} MB", str(path))
 
 
-class _Bounded(io.RawIOBase):
-    """A file that raises an error after a maximum number of bytes."""
+def bounded(file: Any, unpack: Unpack | None, most: int, too_large: OSError) -> io.BufferedReader:
+    """What a file holds, unpacked; after `most` bytes the error `too_large`."""
+    return io.BufferedReader(_Bounded(file, unpack, most, too_large), 1 << 16)
 
-    def __init__(self, file: io.BufferedReader, path: Path, most: int) -> None:
-        self._file, self._path, self._most, self._left = file, path, most, most
-        self._stream = _PACKED[path.suffix](file) if path.suffix in _PACKED else file
+
+class _Bounded(io.RawIOBase):
+    def __init__(self, file: Any, unpack: Unpack | None, most: int, too_large: OSError) -> None:
+        self._file, self._left, self._too_large = file, most, too_large
+        self._stream = file if unpack is None else unpack(file)
 
     def readable(self) -> bool:
         return True
@@ -162,10 +166,10 @@ class _Bounded(io.RawIOBase):
             size: int = self._stream.readinto(buffer)
         except (EOFError, zlib.error, OSError) as error:
             reason = getattr(error, "strerror", None) or f"not a whole file: {error}"
-            raise OSError(errno.EIO, reason, str(self._path)) from error
+            raise OSError(errno.EIO, reason, self._too_large.filename) from error
         self._left -= size
         if self._left < 0:
-            raise _too_large(self._path, self._most)
+            raise self._too_large
         return size
 
     def close(self) -> None:

@@ -73,7 +73,7 @@ def test_chunks_change_no_number(small_model: zoo.Folder, monkeypatch: pytest.Mo
         whole = scorer.score(PROMPTS, WORDS)
         monkeypatch.setattr("clinometer.models.tokens._SLICE", 2)
         monkeypatch.setattr("clinometer.models.local.masked._CHUNK", 2)
-        monkeypatch.setattr("clinometer.models.local.seq2seq._CHUNK", {"cpu": 2})
+        monkeypatch.setattr("clinometer.models.local.masked._ENCODED", {"cpu": 2})
         parts = scorer.score(PROMPTS, WORDS)
         np.testing.assert_allclose(parts.log_probs, whole.log_probs, atol=1e-4)
         np.testing.assert_allclose(parts.log_coverage, whole.log_coverage, atol=1e-4)

@@ -13,8 +13,8 @@ from tests.processes import PATIENCE_S
 
 from clinometer.errors import ContextError, ModelError
 from clinometer.models import LoadOptions, ServerOptions, WordOptions, open_model, options
-from clinometer.models.server import routes
-from clinometer.models.server.routes import ServerScorer
+from clinometer.models import server as routes
+from clinometer.models.server import ServerScorer
 from clinometer.topics import Prompt
 
 Start = Callable[..., Standin]

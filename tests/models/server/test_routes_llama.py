@@ -25,7 +25,7 @@ from clinometer.models import (
     open_model,
 )
 from clinometer.models.client import BudgetReached
-from clinometer.models.server.routes import ServerScorer
+from clinometer.models.server import ServerScorer
 from clinometer.runs import AuditSettings, Run, audit
 from clinometer.topics import Prompt, load_topic
 

@@ -7,7 +7,7 @@ import pytest
 
 from clinometer.contexts import ContextSet
 from clinometer.models import WordScores
-from clinometer.runs.scores.accumulate import CellGrid, PreferenceTable
+from clinometer.runs.scores import CellGrid, PreferenceTable
 from clinometer.topics import load_topic
 
 

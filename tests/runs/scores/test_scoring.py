@@ -15,9 +15,9 @@ import clinometer as cm
 from clinometer.errors import RunError
 from clinometer.models import LoadOptions, ModelSpec, WordOptions
 from clinometer.models.replies import ReadoutQuery
+from clinometer.runs.audit import AuditedModel, CellBlock, Moving
 from clinometer.runs.folder.folder import RunFolder
 from clinometer.runs.run import Run
-from clinometer.runs.scores.scoring import AuditedModel, CellBlock, Moving
 from clinometer.topics import Prompt, parse_topic
 
 TOPIC = cm.load_topic("gender").select(["nurse", "technician", "clerk"])

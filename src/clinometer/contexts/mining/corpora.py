@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import bz2
 import contextlib
-import gzip
-import io
 import itertools
 import json
 import lzma
@@ -20,7 +18,7 @@ import re
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -29,21 +27,15 @@ from xml.parsers import expat
 
 from clinometer.errors import ContextError
 from clinometer.extras import require
-from clinometer.storage.untrusted import open_binary, unpacked_zst
+from clinometer.storage.untrusted import PACKED, Unpack, bounded, open_binary
 
 if TYPE_CHECKING:
     from mwparserfromhell.nodes import Node
     from mwparserfromhell.wikicode import Wikicode
 
-#: Endings of packed files -> what unpacks their stream.
-PACKED: dict[str, Callable[[Any], Any]] = {
-    ".gz": lambda raw: gzip.GzipFile(fileobj=raw),
-    ".zst": unpacked_zst,
-    ".bz2": bz2.BZ2File,
-    ".xz": lzma.LZMAFile,
-}
+_PACKED: dict[str, Unpack] = {**PACKED, ".bz2": bz2.BZ2File, ".xz": lzma.LZMAFile}
 _KINDS = (".txt", ".jsonl", ".xml")
-_ENDINGS = tuple(f"{kind}{packed}" for kind in _KINDS for packed in ("", *PACKED))
+_ENDINGS = tuple(f"{kind}{packed}" for kind in _KINDS for packed in ("", *_PACKED))
 _FILES = (*_ENDINGS, ".parquet", ".zip")
 
 #: A line longer than this is not an article; it is skipped, and never loaded whole.
@@ -68,7 +60,6 @@ NOT_JSON = "not valid JSON"
 NO_TEXT = "field missing or not text"
 NOT_UNICODE = "text with half a surrogate pair"
 
-_DAMAGED = (OSError, EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile)
 #: Elements of a Wikipedia dump, and of wikitext those whose content is not prose.
 _FIELDS = ("ns", "text")
 _NOT_PROSE = ("ref", "table", "gallery", "math", "timeline", "score", "syntaxhighlight", "pre")
@@ -94,7 +85,7 @@ class Source:
     def kind(self) -> str:
         """The suffix of the format, without that of the compression."""
         path = Path(self.member or self.place)
-        return (path.with_suffix("") if path.suffix in PACKED else path).suffix
+        return (path.with_suffix("") if path.suffix in _PACKED else path).suffix
 
 
 def find_sources(places: Iterable[str]) -> list[Source]:
@@ -224,33 +215,15 @@ def _opened(place: str, member: str | None = None) -> Iterator[IO[bytes]]:
                 raw = stack.enter_context(open_binary(Path(place)))
         except (zlib.error, OSError, zipfile.BadZipFile, RuntimeError, ValueError) as exc:
             raise ContextError(f"{place}: cannot be read: {exc}") from exc
-        if unpack := PACKED.get(Path(member or place).suffix):
-            raw = stack.enter_context(unpack(raw))
-        yield io.BufferedReader(_Unpacked(raw, max(_ALWAYS, size * _MOST_TIMES)), 1 << 20)
+        large = OSError(f"it is more than {_MOST_TIMES:,} times as large as the file")
+        most, unpack = max(_ALWAYS, size * _MOST_TIMES), _PACKED.get(Path(member or place).suffix)
+        yield stack.enter_context(bounded(raw, unpack, most, large))
 
 
 @lru_cache(maxsize=1)
 def _archive(place: str, changed_ns: int) -> zipfile.ZipFile:
     """A zip file, whose list of members is read once for all of them."""
     return zipfile.ZipFile(place)
-
-
-class _Unpacked(io.RawIOBase):
-    """A stream that raises an error after `most` bytes."""
-
-    def __init__(self, stream: IO[bytes], most: int) -> None:
-        self._stream, self._left = stream, most
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        data = self._stream.read(len(buffer))
-        self._left -= len(data)
-        if self._left < 0:
-            raise OSError(f"it is more than {_MOST_TIMES:,} times as large as the file")
-        buffer[: len(data)] = data
-        return len(data)
 
 
 def _lines(stream: IO[bytes], *, name: str, damage: Counter[str]) -> Iterator[str]:
@@ -279,8 +252,9 @@ def _read(method: Any, size: int, *, name: str) -> bytes:
     """`method(size)` of a stream; a damaged file becomes a one-line error."""
     try:
         data: bytes = method(size)
-    except _DAMAGED as exc:
-        raise ContextError(f"{name}: damaged, cannot be unpacked: {exc}") from exc
+    except (OSError, lzma.LZMAError, zipfile.BadZipFile) as exc:
+        why = getattr(exc, "strerror", None) or exc
+        raise ContextError(f"{name}: damaged, cannot be unpacked: {why}") from exc
     return data
 
 

@@ -24,10 +24,8 @@ from clinometer.models.catalog.pretrained import (
 from clinometer.models.catalog.spec import ModelSpec
 from clinometer.models.catalog.weights import folder_revision, unchanged
 from clinometer.models.local.base import TransformerScorer, collector_off
-from clinometer.models.local.causal import CausalScorer
-from clinometer.models.local.generate import CausalSampler
-from clinometer.models.local.masked import MaskedScorer, PermutationScorer
-from clinometer.models.local.seq2seq import Seq2SeqScorer
+from clinometer.models.local.causal import CausalSampler, CausalScorer
+from clinometer.models.local.masked import MaskedScorer, PermutationScorer, Seq2SeqScorer
 from clinometer.models.local.steer import Steering, steer
 from clinometer.models.options import LoadOptions, WordOptions
 from clinometer.models.protocol import ModelInfo, Scorer

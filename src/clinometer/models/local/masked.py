@@ -1,8 +1,9 @@
-"""Masked models, and XLNet: as many mask tokens in the slot as the word has tokens.
+"""Models that fill a slot: masked ones, XLNet, and sequence-to-sequence models.
 
-A word of k tokens is read from left to right: its first token at the first of k masks, the next one
-with the first filled in and k - 1 masks left, and so on. The number of masks is part of the query,
-so each word length has its own tree, and "her" (one mask) is not a prefix of "her|s" (two).
+A masked model, and XLNet, sees as many mask tokens in the slot as the word has tokens. A word of k
+tokens is read from left to right: its first token at the first of k masks, the next one with the
+first filled in and k - 1 masks left, and so on. The number of masks is part of the query, so each
+word length has its own tree, and "her" (one mask) is not a prefix of "her|s" (two).
 
 A GPU computes attention in blocks of 64 places, so a row of ten leaves most of a block empty. Rows
 of one length fit side by side in a tile, with a mask that keeps them apart. Nothing but PyTorch's
@@ -12,7 +13,7 @@ function by its name.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -22,11 +23,19 @@ from torch import Tensor
 from transformers import AttentionInterface, AttentionMaskInterface
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.masking_utils import sdpa_mask
+from transformers.modeling_outputs import BaseModelOutput
 
 from clinometer.errors import ModelError
-from clinometer.models.local.base import Batch, TransformerScorer, overlapped, to_device
+from clinometer.models.local.base import (
+    Batch,
+    Forward,
+    TransformerScorer,
+    light_kernels,
+    overlapped,
+    to_device,
+)
 from clinometer.models.protocol import WordScores
-from clinometer.models.tokens import Marker, SlotGroup, Trie, WordList, slot_groups
+from clinometer.models.tokens import Marker, SlotGroup, Trie, WordList, encode_all, slot_groups
 from clinometer.statistics.arrays import FloatArray, IntArray
 from clinometer.topics import Prompt
 
@@ -190,3 +199,125 @@ class PermutationScorer(MaskedScorer):
             target_mapping=(places == first)[:, None, :].to(dtype),
             use_mems=False,
         )
+
+
+# --- Sequence-to-sequence: the encoder reads the text with a gap, the decoder fills it ------------
+
+
+SENTINEL = "<extra_id_0>"
+
+#: Prompts whose encoder states are in memory at a time.
+_ENCODED = {"cpu": 2_048, "cuda": 16_384}
+
+
+class Seq2SeqScorer(TransformerScorer):
+    """Encoder-decoder models: T5, FLAN-T5, BART, Pegasus."""
+
+    kind, auto_class = "seq2seq", "AutoModelForSeq2SeqLM"
+
+    def prepare(self) -> None:
+        known = self.tokenizer.get_vocab()
+        self.has_sentinel = SENTINEL in known
+        mask = self.tokenizer.mask_token
+        if not self.has_sentinel and mask is None:
+            raise ModelError(
+                f"model {self.info.name!r}: expected a seq2seq model trained to fill a gap, found "
+                f"neither the sentinel {SENTINEL} nor a mask token in its tokenizer"
+            )
+        self.marker = Marker.of(self.tokenizer, SENTINEL if self.has_sentinel else mask)
+        self.start = self._decoder_start()
+
+    def _decoder_start(self) -> int:
+        places = (self.model.config, getattr(self.model, "generation_config", None))
+        for place in places:
+            if (start := getattr(place, "decoder_start_token_id", None)) is not None:
+                return int(start)
+        raise ModelError(
+            f"model {self.info.name!r}: expected decoder_start_token_id in its configuration, "
+            "found none"
+        )
+
+    def score_batch(self, prompts: Sequence[Prompt], words: WordList) -> WordScores:
+        trie = Trie.of(words.sequences)
+        counts = words.counts
+        size = _ENCODED.get(self.device.type, _ENCODED["cpu"])
+        groups = slot_groups(self.tokenizer, prompts, self.marker, size=size)
+        parts = (
+            (g.members, self._score_group(g, [prompts[i] for i in g.members], trie, counts))
+            for g in groups
+        )
+        return WordScores.scattered(parts, len(prompts))
+
+    def _score_group(
+        self, group: SlotGroup, prompts: Sequence[Prompt], trie: Trie, counts: FloatArray | None
+    ) -> WordScores:
+        """Scores of the group's own prompts."""
+        self.check_length(group.tokens.shape[1], prompts[0])
+        heads = self._heads(prompts)
+        decode = self._decoder(self._encode(group.tokens))
+        sizes = np.array([len(h) for h in heads])
+
+        def read(
+            _tree: Trie, known: IntArray, who: IntArray, which: IntArray, wants: IntArray
+        ) -> FloatArray:
+            values = np.empty((len(who), wants.shape[1]))
+            pending: list[tuple[IntArray, Callable[[], FloatArray]]] = []
+            for size in np.unique(sizes[who]):
+                rows = np.flatnonzero(sizes[who] == size)
+                head = np.array([heads[i] for i in who[rows]], dtype=np.int64)
+                batch = Batch(
+                    tokens=np.concatenate([head, known[which[rows]]], axis=1),
+                    positions=np.full(len(rows), size + known.shape[1] - 1),
+                    wants=wants,
+                    which=which[rows],
+                    source=who[rows],
+                )
+                pending.append((rows, self.ask(batch, decode, extra=1)))
+            for rows, found in pending:
+                values[rows] = found()
+            self.check_values(values, prompts, who)
+            return values
+
+        return self.walk([trie], len(prompts), read, counts)
+
+    def _heads(self, prompts: Sequence[Prompt]) -> list[list[int]]:
+        """What the decoder has written before the word."""
+        if self.has_sentinel:
+            return [[self.start, self.marker.id]] * len(prompts)
+        before = encode_all(self.tokenizer, [p.before for p in prompts], special=True)
+        closing = len(self.marker.closing)
+        heads = [[self.start, *ids[: len(ids) - closing]] for ids in before]
+        longest = max(range(len(heads)), key=lambda i: len(heads[i]))
+        self.check_length(len(heads[longest]), prompts[longest])
+        return heads
+
+    def _encode(self, tokens: IntArray) -> Tensor:
+        """Encoder states [n, S, H], computed once for all levels of the word tree."""
+        encoder = self.model.get_encoder()
+
+        def forward(batch: Batch) -> Tensor:
+            with light_kernels():
+                states: Tensor = encoder(
+                    input_ids=to_device(batch.tokens, self.device)
+                ).last_hidden_state
+                return states
+
+        nothing = np.zeros(len(tokens), dtype=np.int64)
+        batch = Batch(tokens, nothing, nothing[:1, None], nothing)
+        return self.alone(lambda: self.run(batch, forward))
+
+    def _decoder(self, states: Tensor) -> Forward:
+        """A forward pass of the decoder over rows of these states."""
+
+        def forward(batch: Batch) -> Tensor:
+            if batch.source is None:
+                raise ValueError("a decoder's rows need their source")
+            source = states[to_device(batch.source, self.device)]
+            return self.read(
+                batch,
+                encoder_outputs=BaseModelOutput(last_hidden_state=source),
+                decoder_input_ids=to_device(batch.tokens, self.device),
+                use_cache=False,
+            )
+
+        return forward

@@ -27,8 +27,7 @@ from clinometer.models import WordScores
 from clinometer.readouts import UNREAD
 from clinometer.runs.folder.record import RunRecord
 from clinometer.statistics.arrays import FloatArray
-from clinometer.storage.parquet_parts import Parts, sound
-from clinometer.storage.result_folder import ResultFolder
+from clinometer.storage.parquet_parts import Parts, ResultFolder, sound
 from clinometer.storage.resumable import ReplyLog
 
 if TYPE_CHECKING:

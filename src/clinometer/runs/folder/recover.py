@@ -26,7 +26,7 @@ from clinometer.runs.folder.folder import RunFolder, scores_of
 from clinometer.runs.folder.record import UNMEASURABLE, RunRecord, find_topic
 from clinometer.runs.placebo import FOLDER as PLACEBO
 from clinometer.runs.run import Run
-from clinometer.runs.scores.accumulate import CellGrid, PreferenceTable, word_counts
+from clinometer.runs.scores import CellGrid, PreferenceTable, word_counts
 from clinometer.topics.prompt import Prompt, english_article, render
 
 State = Literal["finished", "half-finished", "unmeasurable", "unreadable", "missing"]

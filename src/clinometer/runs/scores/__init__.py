@@ -1,1 +1,0 @@
-"""Scores of an audit: computed, cached, stored and counted."""
