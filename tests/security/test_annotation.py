@@ -27,7 +27,7 @@ FORMULAS = ("=cmd|' /C calc'!A0", "+1+1", "-2+3", "@SUM(A1)", "\t=1", "\r=1", "'
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
     items = tuple(Item(f"=id{i}", f"{text} ____", ()) for i, text in enumerate(FORMULAS))
-    made = Store(tmp_path / "j.sqlite", Task("t", "rating", items))
+    made = Store(tmp_path / "j.sqlite", Task("rating", items))
     yield made
     made.close()
 

@@ -567,7 +567,6 @@ def annotate_command(
     database: Path | None = option(
         None, help="The SQLite file of the judgements.", unset="a file beside DATASET"
     ),
-    task: str | None = option(None, help="Name of the task in the database.", unset="DATASET-MODE"),
     column: str | None = option(None, help="The column to show.", unset="the mode's own"),
     guidelines: Path | None = option(
         None, help="A Markdown file with guidelines.", unset="built-in ones"
@@ -600,7 +599,7 @@ def annotate_command(
     if str(database).partition("/")[0].endswith(":"):  # it may hold a password
         raise SettingsError("--database: expected a SQLite file, found an address")
     named = [] if categories is None else [c.strip() for c in categories.split(",") if c.strip()]
-    asked = read_task(dataset, mode=mode, name=task, column=column, categories=named)
+    asked = read_task(dataset, mode=mode, column=column, categories=named)
     if mode is None and asked.mode == "rating":
         say(
             f"{dataset} has no blanks, so people rate its sentences; 'clinometer reliability audit "
@@ -648,7 +647,7 @@ def _report(store: Store, json_output: bool, count: int, export: Path | None) ->
         for n, (done, skipped) in store.progress().items()
     ]
     if json_output:
-        summary = {"task": store.task.name, "mode": store.task.mode, "items": total}
+        summary = {"mode": store.task.mode, "items": total}
         shown = {**summary, "judgements": count, "export": None if export is None else str(export)}
         print_json({"summary": shown, "annotators": rows})
         return
