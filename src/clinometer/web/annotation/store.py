@@ -263,13 +263,11 @@ class Store:
             self._connection.execute(f"PRAGMA {setting}")
         self._connection.executescript(_SCHEMA)
         with self._writing() as connection:
-            known = [
-                digest for (digest,) in connection.execute("SELECT digest FROM clinometer_task")
-            ]
-            if not known:
-                insert = "INSERT INTO clinometer_task (digest) VALUES (?)"
-                connection.execute(insert, (self.task.digest,))
-        return known or [self.task.digest]
+            tasks = connection.execute("SELECT digest FROM clinometer_task").fetchall()
+            if not tasks:
+                tasks = [(self.task.digest,)]
+                connection.execute("INSERT INTO clinometer_task (digest) VALUES (?)", tasks[0])
+        return [digest for (digest,) in tasks]
 
     def close(self) -> None:
         self._connection.close()
