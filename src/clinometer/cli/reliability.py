@@ -3,7 +3,7 @@ the two agree."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -259,17 +259,9 @@ def _print_step(audit: BenchmarkAudit, *, json_output: bool) -> None:
     ]
     headings = [column.replace("_", " ") for column in columns]
     print_rows(counted(len(step.rows), "statement"), headings, rows, words=headings)
-    for place, count in _flat(step.counts):
-        sentence(f"{place.replace('_', ' ')}: {show(count, 'risk' if count % 1 else 'count')}")
-
-
-def _flat(counts: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, float]]:
-    """Counts that are known by name, those of a part after the name of the part."""
-    for name, value in counts.items():
-        if isinstance(value, dict):
-            yield from _flat(value, f"{before}{name} ")
-        elif value is not None:
-            yield before + name, value
+    flat = pd.json_normalize(step.counts, sep=" ").iloc[0]
+    for place, count in flat.dropna().items():
+        sentence(f"{str(place).replace('_', ' ')}: {show(count, 'risk' if count % 1 else 'count')}")
 
 
 @dataclass(frozen=True, kw_only=True)
