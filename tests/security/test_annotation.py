@@ -14,11 +14,12 @@ from starlette.testclient import TestClient
 from tests.command import Clinometer
 from tests.security.serving import serving
 
+from clinometer.cli.reliability import write_frame
 from clinometer.contexts import ContextSet
 from clinometer.errors import TableError
 from clinometer.storage.rows import read_rows
 from clinometer.web.annotation.pages import annotation
-from clinometer.web.annotation.store import Item, Store, Task, read_task, write_export
+from clinometer.web.annotation.store import Item, Store, Task, export_table, read_task
 from clinometer.web.app import MOST_FORM
 
 FORMULAS = ("=cmd|' /C calc'!A0", "+1+1", "-2+3", "@SUM(A1)", "\t=1", "\r=1", "'=1", "''+x")
@@ -107,7 +108,7 @@ def test_no_formula_leaves_annotate(store: Store, long: bool, tmp_path: Path) ->
     store.begin(person)
     for place, text in enumerate(FORMULAS):
         store.judge(person, place, "1", text)
-    write_export(store, tmp_path / "out.csv", long=long)
+    write_frame(export_table(store, long=long), tmp_path / "out.csv")
     assert formulas(tmp_path / "out.csv") == []
     rows = list(read_rows(tmp_path / "out.csv"))
     assert [r["id"] for r in rows] == [i.id for i in store.task.items]

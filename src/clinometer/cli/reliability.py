@@ -581,9 +581,8 @@ def annotate_command(
     are never collected. Sentences in bias benchmarks are offensive: annotators are warned and can
     stop at any time.
     """
-    from clinometer.web.annotation import Store, annotation, read_task
+    from clinometer.web.annotation import Store, annotation, export_table, read_task
     from clinometer.web.annotation.pages import read_guidelines
-    from clinometer.web.annotation.store import write_export
     from clinometer.web.app import serve
 
     if public is not None and not public.startswith(("http://", "https://")):
@@ -602,10 +601,9 @@ def annotate_command(
     store = Store(database or beside, asked)
     try:
         if export is not None:
-            _report(store, json_output, write_export(store, export, long=long), export)
-            return
-        if status:
-            _report(store, json_output, len(store.judgements()), None)
+            write_frame(export_table(store, long=long), export)
+        if export is not None or status:
+            _report(store, json_output, export)
             return
         people = store.annotators(at_least=annotators)
         secure = public is not None and public.startswith("https://")
@@ -630,9 +628,9 @@ def annotate_command(
         store.close()
 
 
-def _report(store: Store, json_output: bool, count: int, export: Path | None) -> None:
+def _report(store: Store, json_output: bool, export: Path | None) -> None:
     """Each annotator's progress; numbers, not names."""
-    total = len(store.task.items)
+    total, count = len(store.task.items), len(store.judgements())
     people = {p.number: p.state for p in store.annotators()}
     rows = [
         {"annotator": n, "state": people[n], "answers": done, "skipped": skipped, "items": total}

@@ -8,7 +8,6 @@ tables too.
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import json
 import os
@@ -21,10 +20,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
+import pandas as pd
+
 from clinometer.errors import RunError, SettingsError, TableError
 from clinometer.reliability.agreement import HIGH
-from clinometer.storage.atomic import output_file
-from clinometer.storage.rows import Row, need_columns, need_unique_ids, no_formula, read_rows
+from clinometer.storage.rows import Row, need_columns, need_unique_ids, read_rows
 from clinometer.web.app import new_token
 
 Mode = Literal["blanks", "rating", "category"]
@@ -381,43 +381,22 @@ def _set_state(connection: sqlite3.Connection, annotator: Annotator, state: str)
     connection.execute(change, (state, annotator.number))
 
 
-def export_table(store: Store, *, long: bool = False) -> list[dict[str, str]]:
+def export_table(store: Store, *, long: bool = False) -> pd.DataFrame:
     """Wide: id, the text, annotator_1, …; a skipped item is an empty cell.
 
-    Long: id, annotator, value, comment; what was skipped has the value "skip". A
-    separate column says what a high rating means.
+    Long: id, the text, annotator, value, comment; what was skipped has the value "skip". A separate
+    column says what a high rating means.
     """
-    question, judgements = store.task.question, store.judgements()
-    high = {HIGH: question.high} if question.high else {}
-    shown = [{"id": item.id, question.column: item.text} for item in store.task.items]
+    items, question = store.task.items, store.task.question
+    shown = pd.DataFrame([(i.id, i.text) for i in items], columns=["id", question.column])
+    given = pd.DataFrame(
+        [(j.place, f"annotator_{j.annotator}", j.value, j.comment) for j in store.judgements()],
+        columns=["place", "annotator", "value", "comment"],
+    ).set_index("place")
     if long:
-        return [
-            {
-                **shown[j.place],
-                "annotator": f"annotator_{j.annotator}",
-                "value": j.value,
-                "comment": j.comment,
-                **high,
-            }
-            for j in judgements
-        ]
-    numbers = [a.number for a in store.annotators()]
-    values = {(j.place, j.annotator): j.value for j in judgements if j.value != SKIP}
-    return [
-        {**item, **{f"annotator_{n}": values.get((place, n), "") for n in numbers}, **high}
-        for place, item in enumerate(shown)
-    ]
-
-
-def write_export(store: Store, path: Path, *, long: bool = False) -> int:
-    """Write the table as csv, with nothing in it that a spreadsheet would run; returns the number
-    of judgements."""
-    if path.suffix != ".csv":
-        raise TableError(f"{path}: expected a file name that ends in .csv")
-    rows = export_table(store, long=long)
-    head = ["id", store.task.question.column, "annotator", "value", "comment"]
-    with output_file(path) as beside, beside.open("w", encoding="utf-8", newline="") as stream:
-        writer = csv.DictWriter(stream, list(rows[0]) if rows else head)
-        writer.writeheader()
-        writer.writerows({name: no_formula(v) for name, v in row.items()} for row in rows)
-    return len(store.judgements())
+        table = shown.join(given, how="inner")
+    else:
+        wide = given[given["value"] != SKIP].pivot(columns="annotator", values="value")
+        people = [f"annotator_{a.number}" for a in store.annotators()]
+        table = shown.join(wide.reindex(columns=people).astype(object)).fillna("")
+    return table.assign(**{HIGH: question.high}) if question.high else table
