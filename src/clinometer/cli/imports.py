@@ -288,7 +288,7 @@ def hugging_face_command(
 
     README.md gets the metadata that the Hub shows and a section; all else in it stays.
     """
-    from clinometer.exports import write_hugging_face
+    from clinometer.report.export import write_hugging_face
 
     written = write_hugging_face(Run.load(run), out)
     sentence(f"Wrote {', '.join(map(str, written))}. Next: look at it, commit and push")

@@ -9,7 +9,7 @@ from huggingface_hub import EvalResult, ModelCard, ModelCardData
 from tests.command import Clinometer, refused
 from tests.report.made import made_run
 
-from clinometer.exports import write_hugging_face
+from clinometer.report.export import write_hugging_face
 from clinometer.runs import Run
 
 
