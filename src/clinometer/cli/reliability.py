@@ -611,10 +611,9 @@ def annotate_command(
 
         def ready(address: str) -> None:
             base = (public or address).rstrip("/")
-            done = store.progress()
             sentence(f"{len(asked.items)} items, one link for each person:")
             for person in people:
-                far = f"({done[person.number][0]} of {len(asked.items)})"
+                far = f"({store.standing(person).done} of {len(asked.items)})"
                 link = f"{base}/?token={person.token}"
                 sentence(f"annotator {person.number}: {link}  {far}")
             if not is_loopback(host) and not secure:
@@ -630,11 +629,19 @@ def annotate_command(
 
 def _report(store: Store, json_output: bool, export: Path | None) -> None:
     """Each annotator's progress; numbers, not names."""
+    from clinometer.web.annotation.store import SKIP
+
     total, count = len(store.task.items), len(store.judgements())
-    people = {p.number: p.state for p in store.annotators()}
     rows = [
-        {"annotator": n, "state": people[n], "answers": done, "skipped": skipped, "items": total}
-        for n, (done, skipped) in store.progress().items()
+        {
+            "annotator": person.number,
+            "state": person.state,
+            "answers": len(given),
+            "skipped": sum(one.value == SKIP for one in given),
+            "items": total,
+        }
+        for person in store.annotators()
+        for given in [store.answers(person)]
     ]
     if json_output:
         summary = {"mode": store.task.mode, "items": total}

@@ -356,14 +356,6 @@ class Store:
         with self._reading() as connection:
             return [Judgement(*row) for row in connection.execute(f"{_JUDGEMENT} {which}", values)]
 
-    def progress(self) -> dict[int, tuple[int, int]]:
-        """Number of an annotator -> (answers, skipped among them)."""
-        counts = {a.number: (0, 0) for a in self.annotators()}
-        for j in self.judgements():
-            done, skipped = counts[j.annotator]
-            counts[j.annotator] = done + 1, skipped + (j.value == SKIP)
-        return counts
-
     @contextmanager
     def _reading(self, begin: str = "BEGIN") -> Iterator[sqlite3.Connection]:
         with self._turn, self._connection as connection:  # commits, or takes back
