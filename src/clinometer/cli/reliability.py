@@ -40,7 +40,7 @@ from clinometer.storage.rows import Row, csv_text, need_columns, need_unique_ids
 if TYPE_CHECKING:
     from clinometer.reliability.agreement import Agreement, Ratings
     from clinometer.reliability.validation import StatementScores, Validation
-    from clinometer.web.annotation import Store
+    from clinometer.web.annotation.store import Store
 
 
 StatementsArgument = argument(
@@ -581,8 +581,8 @@ def annotate_command(
     are never collected. Sentences in bias benchmarks are offensive: annotators are warned and can
     stop at any time.
     """
-    from clinometer.web.annotation import Store, annotation, export_table, read_task
-    from clinometer.web.annotation.pages import read_guidelines
+    from clinometer.web.annotation.pages import annotation, read_guidelines
+    from clinometer.web.annotation.store import Store, export_table, read_task
     from clinometer.web.app import serve
 
     if public is not None and not public.startswith(("http://", "https://")):

@@ -14,8 +14,8 @@ from tests.web.annotation.conftest import HOSTILE
 from clinometer.cli.reliability import write_frame
 from clinometer.errors import SettingsError
 from clinometer.reliability.agreement import agreement, read_ratings
-from clinometer.web.annotation import Store, annotation, export_table, read_task
-from clinometer.web.annotation.pages import read_guidelines
+from clinometer.web.annotation.pages import annotation, read_guidelines
+from clinometer.web.annotation.store import Store, export_table, read_task
 
 
 @pytest.fixture
