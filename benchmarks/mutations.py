@@ -98,7 +98,7 @@ MUTATIONS = (
     # annotators
     Mutation("annotators", "web/annotation/store.py", "if not _TOKEN.fullmatch(token):", "if False:", ANNOTATION, "wrong_token"),
     Mutation("annotators", "web/annotation/pages.py", "        if annotator.state != ACTIVE:\n            return", "        if False:\n            return", ANNOTATION, "warning_comes_first"),
-    Mutation("annotators", "web/annotation/store.py", "if connection.execute(query, (annotator.id,)).fetchone() != (ACTIVE,):", "if False:", ANNOTATION, "stop_at_any_time"),
+    Mutation("annotators", "web/annotation/store.py", "if connection.execute(query, (annotator.number,)).fetchone() != (ACTIVE,):", "if False:", ANNOTATION, "stop_at_any_time"),
     # scripts
     Mutation("scripts", "report/document.py", "autoescape=True", "autoescape=False", VIEWER, "hostile"),
     Mutation("scripts", "report/document.py", "visible=visible,", "visible=str,", PAGE, "hostile"),

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from clinometer.machine import Provision
+from clinometer.cli.lists import Provision
 
 SHARED_DATA = Path(
     os.environ.get(

@@ -15,7 +15,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from clinometer.machine import Provision
+from clinometer.cli.lists import Provision
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))

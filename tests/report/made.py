@@ -154,7 +154,7 @@ def hiring_run(covered: float = 0.8, **lifted: float) -> Run:
 
 def summary_of(run: Run, name: str = "m") -> RunSummary:
     """What a page knows of a finished run."""
-    return RunSummary(LoadedRun(run.path or Path("x"), name, "finished", run=run), run)
+    return RunSummary(LoadedRun(run.path or Path("x"), name, "finished", run=run))
 
 
 def with_floor(run: Run) -> Run:

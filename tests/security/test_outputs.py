@@ -18,12 +18,13 @@ import pytest
 from tests.command import Clinometer
 from tests.report.made import made_run
 
+from clinometer.cli.reliability import write_frame
 from clinometer.contexts import ContextSet
 from clinometer.errors import InputError
 from clinometer.report.page import write_report
 from clinometer.storage.atomic import output_file
 from clinometer.storage.rows import csv_text, is_number, read_rows
-from clinometer.web.annotation.store import Item, Store, Task, write_export
+from clinometer.web.annotation.store import Item, Store, Task, export_table
 
 #: Options that name a file to write; every command writes through the same two functions.
 WRITERS: dict[str, tuple[str, ...]] = {
@@ -166,12 +167,12 @@ def formulas(path: Path) -> list[str]:
 @pytest.mark.parametrize("long", [True, False])
 def test_no_formula_leaves_annotate(long: bool, tmp_path: Path) -> None:
     items = tuple(Item(f"=id{i}", f"{text} ____", ()) for i, text in enumerate(FORMULAS))
-    store, out = Store(tmp_path / "j.sqlite", Task("t", "rating", items)), tmp_path / "out.csv"
+    store, out = Store(tmp_path / "j.sqlite", Task("rating", items)), tmp_path / "out.csv"
     (person,) = store.annotators(1)
     store.begin(person)
     for place, text in enumerate(FORMULAS):
         store.judge(person, place, "1", text)
-    write_export(store, out, long=long)
+    write_frame(export_table(store, long=long), out)
     store.close()
     assert formulas(out) == []
     assert [(r["id"], r["sentence"]) for r in read_rows(out)] == [(i.id, i.text) for i in items]

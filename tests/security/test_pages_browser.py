@@ -70,7 +70,7 @@ def addresses(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, st
     for number, text in enumerate(PAYLOADS.values()):
         write_run(root / f"run{number}", text)
     items = tuple(Item(f"i{n}", f"{text} ___", ()) for n, text in enumerate(PAYLOADS.values()))
-    store = Store(root / "j.sqlite", Task("t", "rating", items))
+    store = Store(root / "j.sqlite", Task("rating", items))
     person = store.annotators(1)[0]
     store.begin(person)
     for place, text in enumerate(PAYLOADS.values()):

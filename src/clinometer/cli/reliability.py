@@ -3,7 +3,7 @@ the two agree."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -40,7 +40,7 @@ from clinometer.storage.rows import Row, csv_text, need_columns, need_unique_ids
 if TYPE_CHECKING:
     from clinometer.reliability.agreement import Agreement, Ratings
     from clinometer.reliability.validation import StatementScores, Validation
-    from clinometer.web.annotation import Store
+    from clinometer.web.annotation.store import Store
 
 
 StatementsArgument = argument(
@@ -259,17 +259,9 @@ def _print_step(audit: BenchmarkAudit, *, json_output: bool) -> None:
     ]
     headings = [column.replace("_", " ") for column in columns]
     print_rows(counted(len(step.rows), "statement"), headings, rows, words=headings)
-    for place, count in _flat(step.counts):
-        sentence(f"{place.replace('_', ' ')}: {show(count, 'risk' if count % 1 else 'count')}")
-
-
-def _flat(counts: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, float]]:
-    """Counts that are known by name, those of a part after the name of the part."""
-    for name, value in counts.items():
-        if isinstance(value, dict):
-            yield from _flat(value, f"{before}{name} ")
-        elif value is not None:
-            yield before + name, value
+    flat = pd.json_normalize(step.counts, sep=" ").iloc[0]
+    for place, count in flat.dropna().items():
+        sentence(f"{str(place).replace('_', ' ')}: {show(count, 'risk' if count % 1 else 'count')}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -567,7 +559,6 @@ def annotate_command(
     database: Path | None = option(
         None, help="The SQLite file of the judgements.", unset="a file beside DATASET"
     ),
-    task: str | None = option(None, help="Name of the task in the database.", unset="DATASET-MODE"),
     column: str | None = option(None, help="The column to show.", unset="the mode's own"),
     guidelines: Path | None = option(
         None, help="A Markdown file with guidelines.", unset="built-in ones"
@@ -590,9 +581,8 @@ def annotate_command(
     are never collected. Sentences in bias benchmarks are offensive: annotators are warned and can
     stop at any time.
     """
-    from clinometer.web.annotation import Store, annotation, read_task
-    from clinometer.web.annotation.pages import read_guidelines
-    from clinometer.web.annotation.store import write_export
+    from clinometer.web.annotation.pages import annotation, read_guidelines
+    from clinometer.web.annotation.store import Store, export_table, read_task
     from clinometer.web.app import serve
 
     if public is not None and not public.startswith(("http://", "https://")):
@@ -600,7 +590,7 @@ def annotate_command(
     if str(database).partition("/")[0].endswith(":"):  # it may hold a password
         raise SettingsError("--database: expected a SQLite file, found an address")
     named = [] if categories is None else [c.strip() for c in categories.split(",") if c.strip()]
-    asked = read_task(dataset, mode=mode, name=task, column=column, categories=named)
+    asked = read_task(dataset, mode=mode, column=column, categories=named)
     if mode is None and asked.mode == "rating":
         say(
             f"{dataset} has no blanks, so people rate its sentences; 'clinometer reliability audit "
@@ -611,10 +601,9 @@ def annotate_command(
     store = Store(database or beside, asked)
     try:
         if export is not None:
-            _report(store, json_output, write_export(store, export, long=long), export)
-            return
-        if status:
-            _report(store, json_output, len(store.judgements()), None)
+            write_frame(export_table(store, long=long), export)
+        if export is not None or status:
+            _report(store, json_output, export)
             return
         people = store.annotators(at_least=annotators)
         secure = public is not None and public.startswith("https://")
@@ -622,10 +611,9 @@ def annotate_command(
 
         def ready(address: str) -> None:
             base = (public or address).rstrip("/")
-            done = store.progress()
             sentence(f"{len(asked.items)} items, one link for each person:")
             for person in people:
-                far = f"({done[person.number][0]} of {len(asked.items)})"
+                far = f"({store.standing(person).done} of {len(asked.items)})"
                 link = f"{base}/?token={person.token}"
                 sentence(f"annotator {person.number}: {link}  {far}")
             if not is_loopback(host) and not secure:
@@ -639,16 +627,24 @@ def annotate_command(
         store.close()
 
 
-def _report(store: Store, json_output: bool, count: int, export: Path | None) -> None:
+def _report(store: Store, json_output: bool, export: Path | None) -> None:
     """Each annotator's progress; numbers, not names."""
-    total = len(store.task.items)
-    people = {p.number: p.state for p in store.annotators()}
+    from clinometer.web.annotation.store import SKIP
+
+    total, count = len(store.task.items), len(store.judgements())
     rows = [
-        {"annotator": n, "state": people[n], "answers": done, "skipped": skipped, "items": total}
-        for n, (done, skipped) in store.progress().items()
+        {
+            "annotator": person.number,
+            "state": person.state,
+            "answers": len(given),
+            "skipped": sum(one.value == SKIP for one in given),
+            "items": total,
+        }
+        for person in store.annotators()
+        for given in [store.answers(person)]
     ]
     if json_output:
-        summary = {"task": store.task.name, "mode": store.task.mode, "items": total}
+        summary = {"mode": store.task.mode, "items": total}
         shown = {**summary, "judgements": count, "export": None if export is None else str(export)}
         print_json({"summary": shown, "annotators": rows})
         return

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from clinometer.display.numbers import percent
 from clinometer.display.text import brief
-from clinometer.errors import ClinometerError
+from clinometer.errors import ClinometerError, RunError
 from clinometer.measure.criterion import Criterion
 from clinometer.runs import Run
 from clinometer.runs.findings import run_findings
@@ -418,14 +418,25 @@ def _from_mean(run: Run) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class RunSummary:
-    """A run with what its first screen and sections both need, each computed once."""
+    """A run with what its pages need, each computed once."""
 
     opened: LoadedRun
-    run: Run
+
+    @property
+    def whole(self) -> Run:
+        """As it was measured; of a folder that could not be read an error says why."""
+        if self.opened.run is None:
+            raise RunError(self.opened.notice)
+        return self.opened.run
+
+    @cached_property
+    def run(self) -> Run:
+        """As it is drawn."""
+        return drawn(self.whole)
 
     @cached_property
     def cells(self) -> CellStatistics:
-        return CellStatistics(self.run, self.opened.run)
+        return CellStatistics(self.run, self.whole)
 
     @property
     def title(self) -> str:

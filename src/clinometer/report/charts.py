@@ -26,31 +26,6 @@ import pandas as pd
 from clinometer.display.numbers import HEADINGS, TITLES
 from clinometer.display.text import brief, visible
 
-__all__ = [
-    "MOST_GROUPS",
-    "MOST_ON_A_PHONE",
-    "NARROW",
-    "WIDE",
-    "Panel",
-    "Spec",
-    "answers",
-    "arrows",
-    "away_axis",
-    "cobias",
-    "density",
-    "differences",
-    "disagreements",
-    "growing_dissimilarity",
-    "plane",
-    "points",
-    "regression",
-    "risks",
-    "share_axis",
-    "shares",
-    "spread",
-    "trend",
-]
-
 # --- How every chart looks: one palette, light and dark, and the few rules of type and line -------
 
 #: A chart: a specification of Vega-Lite, ready for JSON.

@@ -27,7 +27,6 @@ from clinometer.report import figures, tables
 from clinometer.report.cell_statistics import (
     Example,
     RunSummary,
-    drawn,
     is_answered,
     pick_examples,
     top_examples,
@@ -134,8 +133,7 @@ class Report:
     @cached_property
     def summaries(self) -> dict[int, RunSummary]:
         """The runs that can be measured, by index."""
-        measured = ((i, one, one.run) for i, one in enumerate(self.opened))
-        return {i: RunSummary(one, drawn(run)) for i, one, run in measured if run is not None}
+        return {i: RunSummary(one) for i, one in enumerate(self.opened) if one.run is not None}
 
     @cached_property
     def screens(self) -> list[Screen]:

@@ -143,8 +143,9 @@ def csv_text(frame: pd.DataFrame) -> str:
     >>> csv_text(pd.DataFrame({"=1+1": ["@SUM(A1)", "-1.5"]}))
     "'=1+1\\n'@SUM(A1)\\n-1.5\\n"
     """
-    guarded = frame.map(no_formula)
-    return str(guarded.set_axis(list(map(no_formula, frame)), axis=1).to_csv(index=False))
+    guarded = frame.map(no_formula).set_axis(list(map(no_formula, frame)), axis=1)
+    # A carriage return is between quotes only where lines end with one; alone it begins a row.
+    return str(guarded.to_csv(index=False, lineterminator="\r\n")).replace("\r\n", "\n")
 
 
 def without_quote(text: str) -> str:

@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import lru_cache, partial
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, TypeVar
 
@@ -32,7 +32,7 @@ from clinometer.errors import ClinometerError, RunError
 from clinometer.measure import Estimate
 from clinometer.reliability.run import ReliabilityFolder, ReliabilityRun
 from clinometer.report import tables
-from clinometer.report.cell_statistics import RunSummary, drawn
+from clinometer.report.cell_statistics import RunSummary
 from clinometer.report.document import asset
 from clinometer.report.page import (
     answer_words,
@@ -45,7 +45,7 @@ from clinometer.report.page import (
 from clinometer.report.reliability import is_reliability_run, reliability_story, render_reliability
 from clinometer.runs import Run, RunFolder
 from clinometer.runs.folder.record import UNMEASURABLE
-from clinometer.runs.folder.recover import LoadedRun, open_run, progress, run_folders
+from clinometer.runs.folder.recover import open_run, progress, run_folders
 from clinometer.web.app import (
     Pages,
     add_static,
@@ -93,29 +93,6 @@ class Entry:
     cobias: Estimate | None = None
 
 
-@dataclass(frozen=True, eq=False)
-class OpenedRun:
-    """A run folder as far as it could be read, and what its pages show, each computed once."""
-
-    loaded: LoadedRun
-
-    @property
-    def run(self) -> Run:
-        """The whole run; 404 if it could not be read."""
-        if self.loaded.run is None:
-            raise HTTPException(404, self.loaded.notice)
-        return self.loaded.run
-
-    @cached_property
-    def summary(self) -> RunSummary:
-        return RunSummary(self.loaded, drawn(self.run))
-
-    @cached_property
-    def data(self) -> str:
-        """What the explorer draws from."""
-        return explorer_data(self.summary)
-
-
 class RunsIndex:
     """Runs under a root by their path below it ("pocket/bert"; "." for the root itself)."""
 
@@ -125,7 +102,7 @@ class RunsIndex:
         self.root = root.resolve()
         self._entries: Kept[Entry] = {}
         self._findings: Kept[str] = {}
-        self._opened: Kept[OpenedRun] = {}
+        self._opened: Kept[RunSummary] = {}
 
     def entries(self) -> list[Entry]:
         """Every run, the newest first."""
@@ -155,10 +132,10 @@ class RunsIndex:
         names = sorted(f.relative_to(self.root).as_posix() for f in run_folders(self.root))
         return [(name, self._signature(self._place(name))) for name in names]
 
-    def open(self, name: str) -> OpenedRun:
+    def open(self, name: str) -> RunSummary:
         """The run of this name, opened again if it has changed."""
         path = self.resolve(name)
-        found = _kept(self._opened, name, self._signature(path), lambda: OpenedRun(open_run(path)))
+        found = _kept(self._opened, name, self._signature(path), lambda: RunSummary(open_run(path)))
         for oldest in list(self._opened)[:-_KEPT]:
             self._opened.pop(oldest, None)
         return found
@@ -171,7 +148,7 @@ class RunsIndex:
             if is_reliability_run(path):
                 return str(reliability_story(ReliabilityRun.load(path))["title"])
             opened = self.open(name)
-            return opened.loaded.notice if opened.loaded.run is None else opened.summary.title
+            return opened.opened.notice if opened.opened.run is None else opened.title
 
         return _kept(self._findings, name, self._signature(path), headline)
 
@@ -302,7 +279,15 @@ def viewer(root: Path, *, host: str = "127.0.0.1", token: str | None = None) -> 
         {name: asset(name) for name in ("explorer.js", "explorer.css")},
     )
     pages.compile()
+    explorer = lru_cache(_KEPT)(explorer_data)
     index.entries()  # read once before the first request
+
+    def measured(id: str) -> RunSummary:
+        """The run of this name; 404 if it could not be read."""
+        found = index.open(id)
+        if found.opened.run is None:
+            raise HTTPException(404, found.opened.notice)
+        return found
 
     @app.get("/")
     def runs() -> HTMLResponse:
@@ -317,8 +302,7 @@ def viewer(root: Path, *, host: str = "127.0.0.1", token: str | None = None) -> 
             live = index.version(id)
             return pages("reliability_run.html", story=story, name=id, id=id, live=live)
         viewed = index.open(id)
-        opened = viewed.loaded
-        summary = None if opened.run is None else viewed.summary
+        opened, summary = viewed.opened, viewed if viewed.opened.run else None
         return pages(
             "run.html",
             opened=opened,
@@ -342,17 +326,17 @@ def viewer(root: Path, *, host: str = "127.0.0.1", token: str | None = None) -> 
 
     @app.get("/data")
     def data(id: str) -> Response:
-        return Response(index.open(id).data, media_type="application/json")
+        return Response(explorer(measured(id)), media_type="application/json")
 
     @app.get("/words")
     def words(id: str, x: int, c: int) -> JSONResponse:
-        return JSONResponse(answer_words(*_cell(index.open(id).run, x, c)))
+        return JSONResponse(answer_words(*_cell(measured(id).whole, x, c)))
 
     @app.get("/peers")
     def peers(id: str, x: int = -1, c: int = -1) -> JSONResponse:
         """The other runs of the same topic, in the order after this one; with x and c, the shares
         of the same sentence in each."""
-        run = index.open(id).summary.run
+        run = measured(id).run
         cell = None if x < 0 else _cell(run, x, c)
         return JSONResponse(
             [
@@ -376,8 +360,7 @@ def viewer(root: Path, *, host: str = "127.0.0.1", token: str | None = None) -> 
         if statements is not None:
             page = render_reliability(statements)
         else:
-            opened = [index.open(name) for name in names]
-            page = render_report([one.run for one in opened])
+            page = render_report([measured(name).whole for name in names])
         # The page has its own, stricter policy; ours would block its inline script.
         policy = "sandbox allow-scripts allow-downloads"
         return HTMLResponse(page, headers={"Content-Security-Policy": policy})
@@ -400,20 +383,20 @@ def _others(index: RunsIndex, name: str, run: Run) -> list[tuple[str, str]]:
     return [(e.id, e.model) for e in [*entries[place + 1 :], *entries[: max(place, 0)]]]
 
 
-def _answer(opened: OpenedRun, run: Run, x: int, c: int) -> dict[str, Any]:
+def _answer(other: RunSummary, run: Run, x: int, c: int) -> dict[str, Any]:
     """The shares of the same group and context in another run, as its page shows them; the
     reference of the second category there; and whether it was asked."""
-    if opened.loaded.run is None:
+    if other.opened.run is None:
         return {"shares": None, "asked": False}
-    p, other = run.preferences, opened.summary.run.preferences
+    p, theirs = run.preferences, other.run.preferences
     try:
-        i, j = other.groups.index(p.groups[x]), other.contexts.index(p.contexts[c])
+        i, j = theirs.groups.index(p.groups[x]), theirs.contexts.index(p.contexts[c])
     except ValueError:
         return {"shares": None, "asked": False}
-    values = other.values[i, j]
+    values = theirs.values[i, j]
     if values.shape != p.values[x, c].shape or (values != values).any():
-        return {"shares": None, "asked": opened.loaded.state == "finished"}
-    star = np.broadcast_to(other.grid.reference, other.values.shape)[i, j, 1]
+        return {"shares": None, "asked": other.opened.state == "finished"}
+    star = np.broadcast_to(theirs.grid.reference, theirs.values.shape)[i, j, 1]
     return {"shares": [float(v) for v in values], "star": float(star), "asked": True}
 
 

@@ -16,11 +16,11 @@ from tests.models.server.http import serving
 from tests.present import present
 from tests.web.annotation.conftest import HOSTILE
 
+from clinometer.cli.reliability import write_frame
 from clinometer.errors import SettingsError
 from clinometer.reliability.agreement import agreement, read_ratings
-from clinometer.web.annotation import Store, annotation, export_table, read_task
-from clinometer.web.annotation.pages import read_guidelines
-from clinometer.web.annotation.store import write_export
+from clinometer.web.annotation.pages import annotation, read_guidelines
+from clinometer.web.annotation.store import Store, export_table, read_task
 from clinometer.web.app import MOST_FORM
 
 
@@ -202,14 +202,18 @@ def test_annotators_can_stop_at_any_time_and_resume(store: Store, answers: str, 
 
 def test_the_export_has_numbers_and_no_names_or_tokens(store: Store, tmp_path: Path) -> None:
     for number, value in ((1, "yes"), (2, "no"), (3, "skip")):
-        data = {"item": "2", "value": value, "comment": 'one, "so"\nhe said'}
-        come(store, number).post("/judge", data=data)
-    rows = export_table(store)
+        come(store, number).post(
+            "/judge", data={"item": "2", "value": value, "comment": '=1+1, "so"\nhe said'}
+        )
+    rows = export_table(store).to_dict("records")
     assert list(rows[2]) == ["id", "context_points", "annotator_1", "annotator_2", "annotator_3"]
     assert list(rows[2].values())[2:] == ["yes", "no", ""]
     assert len(rows) == 20
+    assert export_table(store, long=True)["comment"].iloc[0].startswith("=1+1")
     wide, long = tmp_path / "wide.csv", tmp_path / "long.csv"
-    assert write_export(store, wide) == write_export(store, long, long=True) == 3
+    write_frame(export_table(store), wide)
+    write_frame(export_table(store, long=True), long)
+    assert "\"'=1+1," in long.read_text()
     for path in (wide, long):
         text = path.read_text(encoding="utf-8")
         assert all(p.token not in text for p in store.annotators())
@@ -223,7 +227,7 @@ def test_ratings_say_what_a_high_one_means(dataset: Path, tmp_path: Path) -> Non
     assert "5 enough" in come(store, 1).get("/").text
     come(store, 1).post("/judge", data={"item": "0", "value": "5"})
     for long in (False, True):
-        write_export(store, tmp_path / "ratings.csv", long=long)
+        write_frame(export_table(store, long=long), tmp_path / "ratings.csv")
         assert read_ratings(tmp_path / "ratings.csv").high == "enough"
     store.close()
 

@@ -17,7 +17,7 @@ ITEMS = 7
 
 @pytest.mark.parametrize("seed", range(3))
 def test_standing_is_what_a_list_of_answers_says(seed: int, database: Path) -> None:
-    store = Store(database, Task("t", "rating", tuple(Item(f"i{n}", "x") for n in range(ITEMS))))
+    store = Store(database, Task("rating", tuple(Item(f"i{n}", "x") for n in range(ITEMS))))
     person, other = store.annotators(2)
     for one in (person, other):
         store.begin(one)
@@ -59,7 +59,7 @@ def test_items_show_their_blanks_and_their_pair(dataset: Path) -> None:
 def test_sentences_without_blanks_are_rated(tmp_path: Path) -> None:
     for text in ("id,sentence\n1,Hello\n", "id,sentence,context_points\n1,Hello,\n"):
         task = read_task(write(tmp_path / "a.csv", text))
-        assert (task.mode, task.name, task.items[0].id) == ("rating", "a-rating", "1")
+        assert (task.mode, task.items[0].id) == ("rating", "1")
     task = read_task(write(tmp_path / "a.csv", "id,sentence,context_points\n1,Hello,Hello ___\n"))
     assert task.mode == "blanks"
 
@@ -92,9 +92,9 @@ def test_a_task_of_other_items_is_refused(dataset: Path, database: Path) -> None
     again.close()
     text = dataset.read_text(encoding="utf-8").replace("number 7", "number seven")
     write(dataset, text)
-    with pytest.raises(RunError, match="other items or another mode; give --task another name"):
+    with pytest.raises(RunError, match="other items or another mode; give --database"):
         Store(database, read_task(dataset))
-    Store(database, read_task(dataset, name="second")).close()
+    Store(database.with_name("second.sqlite"), read_task(dataset)).close()
 
 
 def test_the_database_is_private_and_what_is_none_is_one_line(

@@ -3,8 +3,3 @@
 store    what is judged, and who judged what, in a SQLite file and as a table without names
 pages    the pages, with the guidelines for annotators as safe HTML
 """
-
-from clinometer.web.annotation.pages import annotation
-from clinometer.web.annotation.store import Store, Task, export_table, read_task
-
-__all__ = ["Store", "Task", "annotation", "export_table", "read_task"]

@@ -99,7 +99,7 @@ def annotation(
     def first(request: Request, token: str = "") -> Response:
         if token:
             here, other = store.annotator(request.cookies.get(COOKIE, "")), known(token)
-            if here is not None and here.id != other.id:
+            if here is not None and here.number != other.number:
                 # Any page can lead a browser here: nobody answers as another without a word.
                 return pages("switch.html", here=here.number, other=other.number, token=token)
             return entered(token)

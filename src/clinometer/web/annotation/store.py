@@ -8,7 +8,6 @@ tables too.
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import json
 import os
@@ -21,10 +20,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
+import pandas as pd
+
 from clinometer.errors import RunError, SettingsError, TableError
 from clinometer.reliability.agreement import HIGH
-from clinometer.storage.atomic import output_file
-from clinometer.storage.rows import Row, need_columns, need_unique_ids, no_formula, read_rows
+from clinometer.storage.rows import Row, need_columns, need_unique_ids, read_rows
 from clinometer.web.app import new_token
 
 Mode = Literal["blanks", "rating", "category"]
@@ -91,7 +91,6 @@ class Item:
 class Task:
     """Items and a mode; `digest` shows whether judgements belong to these items."""
 
-    name: str
     mode: Mode
     items: tuple[Item, ...]
     categories: tuple[str, ...] = ()
@@ -116,7 +115,6 @@ def read_task(
     dataset: Path,
     *,
     mode: str | None = None,
-    name: str | None = None,
     column: str | None = None,
     categories: Sequence[str] = (),
 ) -> Task:
@@ -154,8 +152,7 @@ def read_task(
         source = (_text(row, "question"),) if mode == "category" else _pair(row, text)
         items.append(Item(_text(row, "id") or str(number), text, tuple(filter(None, source))))
     need_unique_ids(dataset, [item.id for item in items])
-    stem = dataset.name.split(".")[0]
-    return Task(name or f"{stem}-{mode}", mode, tuple(items), tuple(categories))  # type: ignore[arg-type]
+    return Task(mode, tuple(items), tuple(categories))  # type: ignore[arg-type]
 
 
 def _pair(row: Row, text: str) -> tuple[str, ...]:
@@ -173,46 +170,29 @@ def _text(row: Row, column: str) -> str:
 
 # --- Who judged what ------------------------------------------------------------------------------
 
-_SCHEMA = (
-    """
-    CREATE TABLE IF NOT EXISTS clinometer_task (
-        id INTEGER PRIMARY KEY,
-        name TEXT NOT NULL UNIQUE,
-        mode TEXT NOT NULL,
-        digest TEXT NOT NULL
-    )
-    """,
-    """
+_SCHEMA = """
+    BEGIN IMMEDIATE;
+    CREATE TABLE IF NOT EXISTS clinometer_task (digest TEXT NOT NULL);
     CREATE TABLE IF NOT EXISTS clinometer_annotator (
-        id INTEGER PRIMARY KEY,
-        task INTEGER NOT NULL REFERENCES clinometer_task,
-        number INTEGER NOT NULL,
+        number INTEGER PRIMARY KEY,
         token TEXT NOT NULL UNIQUE,
-        state TEXT NOT NULL,
-        UNIQUE (task, number)
-    )
-    """,
-    # Rows are numbered as they come, an answer that is given again too: that orders an annotator's
-    # answers, whatever the clock says.
-    """
+        state TEXT NOT NULL
+    );
+    -- Rows are numbered as they come, an answer that is given again too: that orders an annotator's
+    -- answers, whatever the clock says.
     CREATE TABLE IF NOT EXISTS clinometer_judgement (
         annotator INTEGER NOT NULL REFERENCES clinometer_annotator,
         place INTEGER NOT NULL,
         value TEXT NOT NULL,
         comment TEXT NOT NULL,
         PRIMARY KEY (annotator, place)
-    )
-    """,
-    # A page needs the last answer: without an index that takes longer with every answer.
-    """
-    CREATE INDEX IF NOT EXISTS clinometer_judgement_order ON clinometer_judgement (annotator)
-    """,
-)
-_ANNOTATOR = "SELECT id, number, token, state FROM clinometer_annotator WHERE"
-_JUDGEMENT = """
-    SELECT number, place, value, comment
-    FROM clinometer_judgement JOIN clinometer_annotator AS who ON who.id = annotator WHERE
+    );
+    -- A page needs the last answer: without an index that takes longer with every answer.
+    CREATE INDEX IF NOT EXISTS clinometer_judgement_order ON clinometer_judgement (annotator);
+    COMMIT;
 """
+_ANNOTATOR = "SELECT number, token, state FROM clinometer_annotator"
+_JUDGEMENT = "SELECT annotator, place, value, comment FROM clinometer_judgement"
 
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{1,100}")
 
@@ -224,7 +204,6 @@ NEW, ACTIVE, STOPPED = "new", "active", "stopped"
 class Annotator:
     """One person, as far as we know."""
 
-    id: int
     number: int
     token: str
     state: str
@@ -267,35 +246,41 @@ class Store:
             database, timeout=30, isolation_level=None, check_same_thread=False
         )
         try:
-            self._id = self._prepare()
-        except RunError:
-            self.close()
-            raise
+            known = self._prepare()
         except sqlite3.Error as error:
             self.close()
             raise RunError(f"{database}: the database cannot be used: {error}") from error
+        if known != [task.digest]:
+            self.close()
+            raise RunError(
+                f"{database}: expected judgements of these {len(task.items)} items, found those of "
+                "other items or another mode; give --database another file"
+            )
 
-    def _prepare(self) -> int:
-        """The tables, and the id of our task."""
+    def _prepare(self) -> list[str]:
+        """Make what is missing; the digests of the tasks in the file, ours if it is new."""
         for setting in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
             self._connection.execute(f"PRAGMA {setting}")
+        self._connection.executescript(_SCHEMA)
         with self._writing() as connection:
-            for statement in _SCHEMA:
-                connection.execute(statement)
-            return self._enter(connection)
+            tasks = connection.execute("SELECT digest FROM clinometer_task").fetchall()
+            if not tasks:
+                tasks = [(self.task.digest,)]
+                connection.execute("INSERT INTO clinometer_task (digest) VALUES (?)", tasks[0])
+        return [digest for (digest,) in tasks]
 
     def close(self) -> None:
         self._connection.close()
 
     def annotators(self, at_least: int = 0) -> list[Annotator]:
         """All annotators; creates new ones with new tokens up to `at_least`."""
-        everybody = f"{_ANNOTATOR} task = ? ORDER BY number"
-        insert = "INSERT INTO clinometer_annotator (task, number, token, state) VALUES (?, ?, ?, ?)"
+        everybody = f"{_ANNOTATOR} ORDER BY number"
+        insert = "INSERT INTO clinometer_annotator (number, token, state) VALUES (?, ?, ?)"
         with self._writing() as connection:
-            known = len(connection.execute(everybody, (self._id,)).fetchall())
+            known = len(connection.execute(everybody).fetchall())
             for number in range(known + 1, at_least + 1):
-                connection.execute(insert, (self._id, number, new_token(), NEW))
-            return [Annotator(*row) for row in connection.execute(everybody, (self._id,))]
+                connection.execute(insert, (number, new_token(), NEW))
+            return [Annotator(*row) for row in connection.execute(everybody)]
 
     def annotator(self, token: str) -> Annotator | None:
         """The annotator with this token."""
@@ -303,8 +288,7 @@ class Store:
             return None
         # The index compares a token of 192 random bits: timing reveals nothing useful.
         with self._reading() as connection:
-            query = f"{_ANNOTATOR} token = ? AND task = ?"
-            row = connection.execute(query, (token, self._id)).fetchone()
+            row = connection.execute(f"{_ANNOTATOR} WHERE token = ?", (token,)).fetchone()
         return None if row is None else Annotator(*row)
 
     def begin(self, annotator: Annotator) -> None:
@@ -318,7 +302,7 @@ class Store:
             _set_state(connection, annotator, NEW if forget else STOPPED)
             if forget:
                 mine = "DELETE FROM clinometer_judgement WHERE annotator = ?"
-                connection.execute(mine, (annotator.id,))
+                connection.execute(mine, (annotator.number,))
 
     def judge(self, annotator: Annotator, place: int, value: str, comment: str = "") -> None:
         """Store an answer, or replace an earlier one."""
@@ -326,10 +310,10 @@ class Store:
             raise SettingsError(f"item: expected a position in the task, found {place}")
         if value not in self.task.question.values:
             raise SettingsError(f"answer: expected one of the buttons, found {value!r}")
-        row = (annotator.id, place, value, comment)
+        row = (annotator.number, place, value, comment)
         with self._writing() as connection:
-            query = "SELECT state FROM clinometer_annotator WHERE id = ?"
-            if connection.execute(query, (annotator.id,)).fetchone() != (ACTIVE,):
+            query = "SELECT state FROM clinometer_annotator WHERE number = ?"
+            if connection.execute(query, (annotator.number,)).fetchone() != (ACTIVE,):
                 raise SettingsError(
                     f"annotator {annotator.number}: expected at work, found stopped"
                 )
@@ -339,13 +323,13 @@ class Store:
         """Withdraw an answer, if there is one."""
         mine = "DELETE FROM clinometer_judgement WHERE annotator = ? AND place = ?"
         with self._writing() as connection:
-            connection.execute(mine, (annotator.id, place))
+            connection.execute(mine, (annotator.number, place))
 
     def standing(self, annotator: Annotator) -> Standing:
         """The progress of an annotator."""
-        mine, me = "FROM clinometer_judgement WHERE annotator = ?", (annotator.id,)
+        mine, me = "FROM clinometer_judgement WHERE annotator = ?", (annotator.number,)
         with self._reading() as connection:
-            latest = f"SELECT place {mine} ORDER BY clinometer_judgement.rowid DESC LIMIT 1"
+            latest = f"SELECT place {mine} ORDER BY rowid DESC LIMIT 1"
             last = connection.execute(latest, me).fetchone()
             done, highest = connection.execute(f"SELECT count(*), max(place) {mine}", me).fetchone()
             following = highest + 1 if done else 0
@@ -357,45 +341,20 @@ class Store:
 
     def answer(self, annotator: Annotator, place: int) -> Judgement | None:
         """The annotator's judgement of an item."""
-        mine = self._read("annotator = ? AND place = ?", annotator.id, place)
+        mine = self._read("WHERE annotator = ? AND place = ?", annotator.number, place)
         return next(iter(mine), None)
 
     def answers(self, annotator: Annotator) -> list[Judgement]:
         """An annotator's own answers, the latest last."""
-        return self._read("annotator = ? ORDER BY clinometer_judgement.rowid", annotator.id)
+        return self._read("WHERE annotator = ? ORDER BY rowid", annotator.number)
 
     def judgements(self) -> list[Judgement]:
         """All answers by item and annotator."""
-        return self._read("task = ? ORDER BY place, number", self._id)
+        return self._read("ORDER BY place, annotator")
 
     def _read(self, which: str, *values: int) -> list[Judgement]:
         with self._reading() as connection:
-            return [Judgement(*row) for row in connection.execute(_JUDGEMENT + which, values)]
-
-    def progress(self) -> dict[int, tuple[int, int]]:
-        """Number of an annotator -> (answers, skipped among them)."""
-        counts = {a.number: (0, 0) for a in self.annotators()}
-        for j in self.judgements():
-            done, skipped = counts[j.annotator]
-            counts[j.annotator] = done + 1, skipped + (j.value == SKIP)
-        return counts
-
-    def _enter(self, connection: sqlite3.Connection) -> int:
-        """The id of our task; created if it does not exist."""
-        query = "SELECT id, digest FROM clinometer_task WHERE name = ?"
-        known = connection.execute(query, (self.task.name,)).fetchone()
-        if known is None:
-            insert = "INSERT INTO clinometer_task (name, mode, digest) VALUES (?, ?, ?)"
-            row = (self.task.name, self.task.mode, self.task.digest)
-            return int(connection.execute(insert, row).lastrowid or 0)
-        number, digest = known
-        if digest != self.task.digest:
-            raise RunError(
-                f"{self._path}: expected judgements of these {len(self.task.items)} items, "
-                f"found a task {self.task.name!r} with other items or another mode; give "
-                "--task another name or --database another file"
-            )
-        return int(number)
+            return [Judgement(*row) for row in connection.execute(f"{_JUDGEMENT} {which}", values)]
 
     @contextmanager
     def _reading(self, begin: str = "BEGIN") -> Iterator[sqlite3.Connection]:
@@ -410,47 +369,26 @@ class Store:
 
 
 def _set_state(connection: sqlite3.Connection, annotator: Annotator, state: str) -> None:
-    change = "UPDATE clinometer_annotator SET state = ? WHERE id = ?"
-    connection.execute(change, (state, annotator.id))
+    change = "UPDATE clinometer_annotator SET state = ? WHERE number = ?"
+    connection.execute(change, (state, annotator.number))
 
 
-def export_table(store: Store, *, long: bool = False) -> list[dict[str, str]]:
+def export_table(store: Store, *, long: bool = False) -> pd.DataFrame:
     """Wide: id, the text, annotator_1, …; a skipped item is an empty cell.
 
-    Long: id, annotator, value, comment; what was skipped has the value "skip". A
-    separate column says what a high rating means.
+    Long: id, the text, annotator, value, comment; what was skipped has the value "skip". A separate
+    column says what a high rating means.
     """
-    question, judgements = store.task.question, store.judgements()
-    high = {HIGH: question.high} if question.high else {}
-    shown = [{"id": item.id, question.column: item.text} for item in store.task.items]
+    items, question = store.task.items, store.task.question
+    shown = pd.DataFrame([(i.id, i.text) for i in items], columns=["id", question.column])
+    given = pd.DataFrame(
+        [(j.place, f"annotator_{j.annotator}", j.value, j.comment) for j in store.judgements()],
+        columns=["place", "annotator", "value", "comment"],
+    ).set_index("place")
     if long:
-        return [
-            {
-                **shown[j.place],
-                "annotator": f"annotator_{j.annotator}",
-                "value": j.value,
-                "comment": j.comment,
-                **high,
-            }
-            for j in judgements
-        ]
-    numbers = [a.number for a in store.annotators()]
-    values = {(j.place, j.annotator): j.value for j in judgements if j.value != SKIP}
-    return [
-        {**item, **{f"annotator_{n}": values.get((place, n), "") for n in numbers}, **high}
-        for place, item in enumerate(shown)
-    ]
-
-
-def write_export(store: Store, path: Path, *, long: bool = False) -> int:
-    """Write the table as csv, with nothing in it that a spreadsheet would run; returns the number
-    of judgements."""
-    if path.suffix != ".csv":
-        raise TableError(f"{path}: expected a file name that ends in .csv")
-    rows = export_table(store, long=long)
-    head = ["id", store.task.question.column, "annotator", "value", "comment"]
-    with output_file(path) as beside, beside.open("w", encoding="utf-8", newline="") as stream:
-        writer = csv.DictWriter(stream, list(rows[0]) if rows else head)
-        writer.writeheader()
-        writer.writerows({name: no_formula(v) for name, v in row.items()} for row in rows)
-    return len(store.judgements())
+        table = shown.join(given, how="inner")
+    else:
+        wide = given[given["value"] != SKIP].pivot(columns="annotator", values="value")
+        people = [f"annotator_{a.number}" for a in store.annotators()]
+        table = shown.join(wide.reindex(columns=people).astype(object)).fillna("")
+    return table.assign(**{HIGH: question.high}) if question.high else table

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from clinometer.cli.lists import survey
 from clinometer.extras import DISTRIBUTION, EXTRAS
-from clinometer.machine import survey
 
 
 def test_every_extra_that_users_install_is_listed() -> None:
