@@ -40,7 +40,7 @@ from clinometer.settings import COUNT, SEED, TEMPERATURE, check_settings, option
 from clinometer.statistics.arrays import FloatArray
 from clinometer.storage.resumable import Lines, Progress
 from clinometer.storage.rows import need_columns, read_rows
-from clinometer.topics import Prompt
+from clinometer.topics.prompt import Prompt, english_article
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc, Span, Token
@@ -451,8 +451,6 @@ _FINITE = ("VBD", "VBZ", "VBP", "MD")
 _PEOPLE = ("workers", "people", "relatives", "groups", "elders", "children", "criminals")
 _WORKER_ENDINGS = ("man", "men", "woman", "women", "ist", "ists", "ician", "icians")
 _PEOPLE_ENDINGS = ("eans", "ians", "cans")
-#: Words that begin with another sound than their letter says.
-_CONSONANT_SOUND, _VOWEL_SOUND = ("use", "uni", "eu", "one"), ("honest", "hour")
 #: What may follow a phrase about the whole sentence.
 _ENDS = ".!?…\"”’'"
 
@@ -534,15 +532,7 @@ def agreeing(words: Iterable[str], article: str) -> list[str]:
     >>> agreeing(["old", "used", "new", "honest"], "an"), agreeing(["old", "used"], "a")
     (['old', 'honest'], ['used'])
     """
-    if article not in ("a", "an"):
-        return list(words)
-    return [w for w in words if _begins_with_vowel(w) == (article == "an")]
-
-
-def _begins_with_vowel(word: str) -> bool:
-    if word.startswith(_CONSONANT_SOUND):
-        return False
-    return word[:1].lower() in "aeiou" or word.startswith(_VOWEL_SOUND)
+    return [w for w in words if article not in ("a", "an") or english_article(w) == article]
 
 
 @cache
