@@ -18,10 +18,9 @@ import clinometer as cm
 from clinometer.cli.audit import notes
 from clinometer.errors import ClinometerError
 from clinometer.runs import Run
-from clinometer.runs.placebo import EditedQuestions
+from clinometer.runs.placebo import EditedQuestions, irrelevant_edits
 from clinometer.runs.settings import resolve
 from clinometer.topics import load_topic, parse_topic
-from clinometer.topics.edits import irrelevant_edits
 
 pytestmark = pytest.mark.usefixtures("folder")
 

@@ -29,7 +29,7 @@ from clinometer.errors import ContextError
 from clinometer.settings import COUNT, SEED
 from clinometer.storage.atomic import output_file
 from clinometer.storage.resumable import RecordPart
-from clinometer.storage.rows import no_formula, reading, without_quote
+from clinometer.storage.rows import is_number, no_formula, reading, without_quote
 from clinometer.storage.untrusted import MOST_RECORD, check_columns, read_bytes, read_text
 from clinometer.topics.conversation import conversation_problem, is_conversation
 from clinometer.topics.prompt import X, Y
@@ -461,11 +461,8 @@ def _header(row: list[str], *, where: str) -> list[str]:
 
 def _count(text: str) -> float | None:
     """The number, or None if it is not a finite number above 0."""
-    try:
-        count = math.nan if "_" in text else float(text)
-    except ValueError:
-        return None
-    return count if 0 < count < math.inf else None
+    count = float(text) if is_number(text) and "_" not in text else 0.0
+    return count if count > 0 else None
 
 
 def _sidecar(path: Path, *, shown: str, endings: tuple[str, ...] = WRITTEN) -> Path:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from clinometer.display.numbers import between, counted, percent, risk, show
-from clinometer.display.text import brief
+from clinometer.display.text import Plain, brief
 from clinometer.statistics.estimate import Estimate
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ Sure = Literal["clear", "unclear", "cannot tell", "described"]
 
 
 @dataclass(frozen=True)
-class ReliabilityFinding:
+class ReliabilityFinding(Plain):
     """One statement.
 
     kind     what it is about: a key of `TEMPLATES`
@@ -49,8 +49,7 @@ class ReliabilityFinding:
 
     def to_dict(self) -> dict[str, Any]:
         """The fields and the sentence as plain values, ready for JSON."""
-        numbers = {name: number.to_dict() for name, number in self.numbers.items()}
-        return {**vars(self), "text": self.text, "who": list(self.who), "numbers": numbers}
+        return super().to_dict() | {"text": self.text}
 
 
 def run_findings(

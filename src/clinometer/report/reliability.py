@@ -25,11 +25,6 @@ from clinometer.report.tables import settings_table
 from clinometer.statistics.estimate import Estimate, around
 from clinometer.storage.untrusted import read_json
 
-#: What a page shows of a statement where the run has it: one scored by an earlier version may not.
-_OPTIONAL = (
-    *("category", "cobias_low", "cobias_high", "stability", "scored"),
-    *("rank", "rank_length_adjusted", "flag"),
-)
 _ROWS = 16  # statements on the first screen
 _LISTED = 40  # statements whose versions are listed
 
@@ -43,7 +38,7 @@ FIXES = {
 
 def reliability_story(run: ReliabilityRun) -> dict[str, Any]:
     """What the page of a run says, in order: what `reliability_parts.html` shows."""
-    frame = _filled(run.statements)
+    frame = run.statements
     scored = frame[frame["cobias"].notna()].sort_values("cobias", kind="stable")
     names = ", ".join(m.id for m in run.record.models)
     listed = [_statement(run, row) for _, row in scored.head(_LISTED).iterrows()]
@@ -67,11 +62,6 @@ def reliability_story(run: ReliabilityRun) -> dict[str, Any]:
         "benchmarks": [t for t in benchmarks if t.key == "benchmarks" or len(t.frame) > 1],
         "settings": settings_table(run.record.to_dict()),
     }
-
-
-def _filled(frame: pd.DataFrame) -> pd.DataFrame:
-    """Statements with every column of the page, empty where the run has none."""
-    return frame.reindex(columns=[*frame, *(name for name in _OPTIONAL if name not in frame)])
 
 
 def _strip(run: ReliabilityRun) -> Strip | None:
@@ -109,10 +99,10 @@ def _random_words(run: ReliabilityRun) -> Estimate | None:
 
 def _badge(frame: pd.DataFrame, scored: pd.DataFrame) -> str:
     """What the scores rest on, and the next step."""
-    rests_on = f"Evidence: {len(scored):,} of {counted(len(frame), 'statement')} scored"
-    if frame["scored"].notna().any():
-        rests_on += f", {int(frame['scored'].sum()):,} versions"
-    return f"{rests_on} · next: ask people (reliability annotate)"
+    return (
+        f"Evidence: {len(scored):,} of {counted(len(frame), 'statement')} scored, "
+        f"{int(frame['scored'].sum()):,} versions · next: ask people (reliability annotate)"
+    )
 
 
 def _statement(run: ReliabilityRun, row: pd.Series) -> dict[str, Any]:
@@ -173,8 +163,7 @@ _OF_BENCHMARKS = (
 def reliability_tables(run: ReliabilityRun) -> list[Table]:
     """Table 2 of the paper for the run and its categories, if anything has a score, and every
     statement by its COBIAS."""
-    rows = _filled(run.statements)
-    rows = rows.sort_values("cobias", na_position="last", kind="stable", ignore_index=True)
+    rows = run.statements.sort_values("cobias", kind="stable", ignore_index=True)
     rows["to_fix"] = [_fix(_written(flag)) for flag in rows["flag"]]
     rows["category"] = [_written(category) for category in rows["category"]]
     tables = [_table("statements", "Every statement", rows, _OF_STATEMENTS)]
