@@ -34,7 +34,7 @@ from clinometer.contexts.mining.languages.english.language import (
     open_parser,
     word_link,
 )
-from clinometer.contexts.mining.settings import MIN_CONFIDENCE, MineSettings
+from clinometer.contexts.mining.run import MIN_CONFIDENCE, MineSettings
 from clinometer.topics import load_topic
 
 TOPIC = load_topic("gender")

@@ -23,7 +23,7 @@ from clinometer.extras import require
 if TYPE_CHECKING:
     from spacy.tokens import Doc, Token
 
-    from clinometer.contexts.mining.settings import MineSettings
+    from clinometer.contexts.mining.run import MineSettings
 
 #: Language tag -> module with a function `open_language(settings)`.
 MODULES = {

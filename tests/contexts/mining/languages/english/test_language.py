@@ -26,7 +26,7 @@ from clinometer.contexts.mining.languages.english.language import (
     open_parser,
     word_link,
 )
-from clinometer.contexts.mining.settings import MIN_CONFIDENCE
+from clinometer.contexts.mining.run import MIN_CONFIDENCE
 from clinometer.errors import SettingsError
 from clinometer.topics import load_topic
 

@@ -24,7 +24,7 @@ from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from functools import cache, partial
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from clinometer.contexts.mining.languages import (
     Decision,
@@ -33,9 +33,11 @@ from clinometer.contexts.mining.languages import (
     read_lexicon,
     word_list,
 )
-from clinometer.contexts.mining.settings import MineSettings
 from clinometer.errors import SettingsError
 from clinometer.extras import require
+
+if TYPE_CHECKING:
+    from clinometer.contexts.mining.run import MineSettings
 
 #: The built-in topic in this language.
 TOPIC = "gender-zh"

