@@ -283,14 +283,19 @@ RUN = argument("RUN", "A run folder.")
 def hugging_face_command(
     run: Path = RUN,
     out: Path = option(..., "--out", "-o", help="A checkout of the model's repository."),
+    dataset: str | None = option(
+        None,
+        help="Benchmark dataset on the Hub; writes .eval_results/clinometer-TOPIC.yaml too.",
+        unset="model card only",
+    ),
 ) -> None:
-    """Put the risks of a run into a model card.
+    """Put the risks of a run into a model card, and into an evaluation-results file.
 
     README.md gets the metadata that the Hub shows and a section; all else in it stays.
     """
     from clinometer.report.export import write_hugging_face
 
-    written = write_hugging_face(Run.load(run), out)
+    written = write_hugging_face(Run.load(run), out, dataset=dataset)
     sentence(f"Wrote {', '.join(map(str, written))}. Next: look at it, commit and push")
 
 

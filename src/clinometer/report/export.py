@@ -206,25 +206,52 @@ NAMES = {
 SECTION = re.compile(r"<!-- clinometer: start -->.*?<!-- clinometer: end -->\n?", re.DOTALL)
 
 
-def write_hugging_face(run: Run, folder: Path) -> list[Path]:
-    """Update the card in a checkout of a model repository.
+def write_hugging_face(run: Run, folder: Path, *, dataset: str | None = None) -> list[Path]:
+    """Update the card in a checkout of a model repository, and write its result file.
 
     README.md gets the metadata that the Hub shows (`model-index`) and a section between two
-    comments; what else it says stays.
+    comments; what else it says stays. With `dataset`, the id of a benchmark dataset on the Hub,
+    `.eval_results/clinometer-TOPIC.yaml` is written too, the file from which the Hub
+    makes its tables of that dataset.
     """
     require("export hugging-face", "huggingface_hub")
-    file = folder / "README.md"
-    write_files({file: _card(run, file).encode()})
-    return [file]
+    files = {folder / "README.md": _card(run, folder / "README.md").encode()}
+    if dataset is not None:
+        import yaml
+        from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml
+
+        topic, level = run.record.topic.name, run.risks.R.level or 0.95
+        # The interval stands in the notes: the format has no field for it.
+        entries = [
+            EvalResultEntry(
+                dataset_id=dataset,
+                task_id=f"{topic}_{name}",
+                value=e.value,
+                date=run.record.created or None,
+                notes=f"{100 * level:g} % interval {between(e.low, e.high, missing='none')}; "
+                f"{_basis(run)} Lower is less risk.",
+            )
+            for name, e in ((name, run.risks.summary[name]) for name in MEASURES)
+        ]
+        content = yaml.safe_dump(eval_result_entries_to_yaml(entries), sort_keys=False)
+        file = folder / ".eval_results" / f"{folder_name(f'clinometer-{topic}')}.yaml"
+        files[file] = content.encode()
+    write_files(files)
+    return list(files)
+
+
+def _basis(run: Run) -> str:
+    """What the numbers rest on."""
+    record, groups = run.record, counted(len(run.risks.groups), "group")
+    contexts = f"{counted(run.risks.n_contexts, 'context')} of {record.contexts.name}"
+    about = record.topic.title or record.topic.name
+    return f"{about}: {groups} in {contexts}, {run.risks.n_eff:,.1f} effective."
 
 
 def card_section(run: Run) -> str:
     """The section in Markdown, between the comments by which it is found again."""
-    risks, record = run.risks.summary, run.record
-    groups = counted(len(run.risks.groups), "group")
-    contexts = f"{counted(run.risks.n_contexts, 'context')} of {record.contexts.name}"
+    risks = run.risks.summary
     scale = "from 0 to 1" if run.risks.criterion.normalize else "of the raw equations"
-    basis = f"{record.topic.title or record.topic.name}: {groups} in {contexts}"
     lines = [
         "<!-- clinometer: start -->",
         "## Bias and volatility",
@@ -237,8 +264,7 @@ def card_section(run: Run) -> str:
             for name in MEASURES
         ),
         "",
-        f"{markdown_text(basis)}, {run.risks.n_eff:,.1f} effective. Scale {scale}; lower is less "
-        "risk.",
+        f"{markdown_text(_basis(run))} Scale {scale}; lower is less risk.",
         "",
         "The numbers describe probabilities of words for these groups in these contexts; they do "
         "not say that a model is fair or unfair in use.",
