@@ -250,7 +250,7 @@ def _basis(run: Run) -> str:
 
 def card_section(run: Run) -> str:
     """The section in Markdown, between the comments by which it is found again."""
-    risks = run.risks.summary
+    risks, record = run.risks.summary, run.record
     scale = "from 0 to 1" if run.risks.criterion.normalize else "of the raw equations"
     lines = [
         "<!-- clinometer: start -->",
