@@ -229,7 +229,7 @@ def survey() -> dict[str, list[Provision]]:
             Provision("CUDA", _cuda(), "audits on a GPU"),
         ],
         "extras": [_extra(name, use) for name, (_, use) in EXTRAS.items()],
-        "models": list(_models()),
+        "models": list(_weights()),
     }
 
 
@@ -274,7 +274,7 @@ def _installed(distribution: str) -> str | None:
         return None
 
 
-def _models() -> Iterator[Provision]:
+def _weights() -> Iterator[Provision]:
     from clinometer.models.catalog.weights import embedded_gguf
 
     try:
