@@ -55,7 +55,6 @@ SCREEN = "tests/security/test_terminal.py"
 FOLDERS, ATOMIC = "tests/security/test_model_folders.py", "tests/storage/test_atomic.py"
 UNTRUSTED, CLIENT = "storage/untrusted.py", "models/client.py"
 ROUTES = "models/server.py"
-PAGE = "tests/report/test_page.py"
 VIEWER, ANNOTATION = "tests/web/test_viewer.py", "tests/web/annotation/test_pages.py"
 TASK, BUDGET = "tests/web/annotation/test_store.py", "tests/models/server/test_chat_budget.py"
 
@@ -90,7 +89,7 @@ MUTATIONS = (
     # paths
     Mutation("paths", "web/viewer.py", "return path.resolve().is_relative_to(self.root)", "return True", VIEWER, "links"),
     Mutation("paths", "runs/folder/record.py", "if name not in builtin_topics():", "if False:", "tests/security/test_viewer.py", "paths_opened and topic"),
-    Mutation("paths", "runs/folder/recover.py", "if name not in builtin_contexts() and not asked:", "if False:", "tests/security/test_viewer.py", "paths_opened and contexts"),
+    Mutation("paths", "runs/folder/recover.py", "        else:\n            return None", "        else:\n            contexts = load_contexts(name)", "tests/security/test_viewer.py", "paths_opened and contexts"),
     # forms of other pages
     Mutation("origin", "web/annotation/pages.py", 'own = site in ("same-origin", "none")', "own = True", ANNOTATION, "another_page"),
     Mutation("origin", "web/annotation/pages.py", 'own = origin is None or urlsplit(origin).netloc == request.headers.get("host")', "own = True", ANNOTATION, "another_page"),
@@ -101,7 +100,7 @@ MUTATIONS = (
     Mutation("annotators", "web/annotation/store.py", "if connection.execute(query, (annotator.number,)).fetchone() != (ACTIVE,):", "if False:", ANNOTATION, "stop_at_any_time"),
     # scripts
     Mutation("scripts", "report/document.py", "autoescape=True", "autoescape=False", VIEWER, "hostile"),
-    Mutation("scripts", "report/document.py", "visible=visible,", "visible=str,", PAGE, "hostile"),
+    Mutation("scripts", "report/document.py", "for function in safe}", "for function in safe} | {'visible': str}", VIEWER, "hostile"),
     Mutation("scripts", "web/annotation/pages.py", '{"html": False}', '{"html": True}', TASK, "guidelines"),
     # servers that lie
     Mutation("possible", ROUTES, "if most > 1 + _SLACK:", "if False:", SERVERS, "lies"),
