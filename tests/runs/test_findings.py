@@ -207,7 +207,7 @@ CASES: dict[str, Later] = {
     "90 against 30 % of the few that are decided": lambda: replace(
         rates(pair(around([0.9, 0.3], 40, 0.0)))(), other=0.73
     ),
-    "2 against 0.5 %": rates(pair(around([0.02, 0.005], 40, 0.001))),
+    "2 against 0.5 %": rates(pair(around([0.021, 0.005], 40, 0.001))),
     "12 to 74 % in eight wordings": rates(pair(around([0.12, 0.74], 80)), clusters=wordings(8, 80)),
     "12 to 74 %": rates(pair(around([0.12, 0.74, 0.4, 0.5], 40))),
     "one of four differs": rates(pair(around([0.5, 0.5, 0.5, 0.9], 40))),
