@@ -325,7 +325,9 @@ def _kinds_frame(run: Run, kinds: Mapping[str, Preferences]) -> pd.DataFrame:
             found, of = [one for one in run.leans if one.group in p.groups], run.preferences
         else:
             found, of = [*p.leans(level=level, clusters=settings.clusters)], p
-        means = of.group_weights @ of.grid.mean(of.values) / of.group_weights.sum()
+        each = of.grid.mean(of.values)
+        seen = ~np.isnan(each).any(axis=1)
+        means = np.average(each[seen], axis=0, weights=of.group_weights[seen])
         mean = f"{means @ np.array(points):.2f}" if points else percent(means[_right(run)])
         panel = f"{kind.capitalize()}, {'mean of all' if single else 'average'} {mean}"
         frames.append(distances(run, found).assign(panel=panel))

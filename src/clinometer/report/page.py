@@ -424,7 +424,7 @@ def first_screen(summaries: Sequence[RunSummary]) -> Screen:
         first.text,
         (top.title, f"R is the {CRITERIA[runs[0].risks.criterion.name]}."),
         None,
-        f"Evidence {level}: {why}{_next(first)}",
+        f"Evidence {level}: {why}{_next(first, replies=any(map(has_replies, runs)))}",
         (split or figures.risks_figure(runs, names), *([spread] if spread else [])),
         tuple(pick_examples(top.cells)[:1]),
         top.run.preferences.categories,
@@ -451,7 +451,7 @@ def _scores_screen(summaries: Sequence[RunSummary], split: Figure) -> Screen:
     return Screen(
         first.text,
         tuple(one.text for i in listed for one in runs[i].findings if one.kind == "scores"),
-        badge=_replies_badge(runs) + _next(first),
+        badge=_replies_badge(runs) + _next(first, replies=True),
         pictures=(split,),
         notes=tuple(notes),
     )
@@ -515,8 +515,12 @@ def _axis_ends(run: Run, end: float, unit: float) -> tuple[str, str]:
 def badge(run: Run) -> str:
     """How far the numbers can be trusted, what they rest on, and what would tell more."""
     level, why = evidence(run)
-    said = _next(run.findings[0], finished=run.record.finished, thin=level == "thin")
-    return f"Evidence {level}: {why}{said}"
+    how = {"finished": run.record.finished, "thin": level == "thin", "replies": has_replies(run)}
+    return f"Evidence {level}: {why}{_next(run.findings[0], **how)}"
+
+
+def has_replies(run: Run) -> bool:
+    return run.preferences.answers is not None
 
 
 def _next(first: Finding, **how: bool) -> str:

@@ -53,6 +53,7 @@ UNDECIDED = "undecided"
 """The entry of a tally for groups without a clear side."""
 
 AVERAGE = "on average"
+"""What stands in a headline for the side of the mean on which no group is clear."""
 
 NO_PROBABILITY = 1e-3
 """Below this share of the probability, the words of the categories are not what a model writes."""
@@ -533,17 +534,17 @@ def rates(f: Facts) -> Finding:
     weights = f.report.group_weights[f.seen]
     mean = float(weights @ values[f.seen] / weights.sum())
     tally, answer = f.tally(sides), f.words[y]
-    ends = f.extremes(values, f.seen)
+    far = f.extremes(values, f.seen)
     if f.clear and f.sure == "clear" and "above" in sides.values():  # none that may be at the mean
-        ends = f.extremes(values, f.clear)
-        a, *_, b = [*ends] * 2
-        if ends[a].value < mean:
-            ends = {AVERAGE: Estimate(mean), b: ends[b]}
-        elif ends[b].value > mean:
-            ends = {a: ends[a], AVERAGE: Estimate(mean)}
-    apart = float(np.ptp([one.value for one in ends.values()]))
+        far = f.extremes(values, f.clear)
+        (a, *_), (*_, b) = far, far
+        if far[a].value < mean:
+            far = {AVERAGE: Estimate(mean), b: far[b]}
+        elif far[b].value > mean:
+            far = {a: far[a], AVERAGE: Estimate(mean)}
+    apart = float(np.ptp([one.value for one in far.values()]))
     numbers = {"apart": Estimate(apart), "mean": Estimate(mean)}
-    groups = {name: one for name, one in ends.items() if name != AVERAGE}
+    groups = {name: one for name, one in far.items() if name != AVERAGE}
     start, cases = f"{f.who} answers", " of cases"
     if f.other > MANY_UNDECIDED:
         numbers["decided"] = Estimate(1 - f.other)
@@ -557,7 +558,7 @@ def rates(f: Facts) -> Finding:
     )
     named = [
         (name if name == AVERAGE else f"for {name}", percent(one.value))
-        for name, one in ends.items()
+        for name, one in far.items()
     ]
     (a, most), (b, least) = named[0], named[-1]
     if most == least:
@@ -997,12 +998,15 @@ def strongest_case(run: Run) -> Finding | None:
     return f.said("case", text, groups=groups, numbers=numbers, words={"case": case})
 
 
-def next_step(first: Finding, *, finished: bool = True, thin: bool = False) -> str:
-    """What a reader of a headline can do next; "" where nothing follows from it."""
+def next_step(
+    first: Finding, *, finished: bool = True, thin: bool = False, replies: bool = False
+) -> str:
+    """What a reader of a headline can do next, on thin evidence and of counted replies; "" where
+    nothing follows from it."""
     if not finished:
         return "finish it: the same command goes on"
     if thin or first.sure in ("unclear", "cannot tell"):
-        return "more of them, or more replies"
+        return "more of them, or more replies" if replies else "more of them"
     which = "one of them" if first.kind in ("models", "leaning models") else "it"
     return f"hold the next model to {which} with clinometer gate" if first.sure == "clear" else ""
 
