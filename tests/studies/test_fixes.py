@@ -190,6 +190,7 @@ def test_planted_applications_get_their_verdicts_and_are_asked_once(
     assert all(row["verdict"] == "nothing clear" for n, row in rows.items() if "control" in n)
     assert rows["“FAIR.”"]["Δ lean"] == pytest.approx(-30, abs=5)
     assert "“FAIR.”: removed the lean. The lean: from" in found["sentences"][0]
+    assert "; its swing changes by " in found["sentences"][0]
     assert "Ann" in found["sentences"][2]
     assert "ruled out" in found["sentences"][4]
     page = (planted / "out" / "report.html").read_text(encoding="utf-8")
@@ -207,6 +208,12 @@ def test_planted_applications_get_their_verdicts_and_are_asked_once(
     (row,) = json.loads(two.out)["tables"]["fixes"]
     assert row["verdict"] == "removed the lean"
     assert row["Δ lean"] == rows["“FAIR.”"]["Δ lean"]
+    # Others may be as many, and are not paired.
+    others = ", ".join(f'"Is [X] the one for job {i}?"' for i in range(24))
+    (planted / "others.toml").write_text(TOPIC.replace("{wordings}", others), encoding="utf-8")
+    clinometer("audit", asked[2], "--topic", "others.toml", "--replies", 8, "--out", "o")
+    refused = clinometer("study", "fixes", f"run:{runs / 'base-topic'}", "--fix", "run:o")
+    assert "run o was asked in other contexts than base" in refused.err
 
 
 def test_a_steered_model_an_adapter_and_another_model(

@@ -310,11 +310,6 @@ def fixes_command(
     also: str | None = option(
         None, help="Topics that the fixes were not made for, such as race,religion.", unset="none"
     ),
-    margin: float = option(
-        1.0,
-        help="Smaller changes, in (percentage) points, get no verdict.",
-        allowed=ranges.POSITIVE,
-    ),
     no_facts: bool = option(False, help="Leave out facts and perplexity."),
     *,
     study: Annotated[
@@ -332,9 +327,7 @@ def fixes_command(
     topics = [(load_topic(study.topic), study.contexts), *((other, None) for other in others)]
     asked = [(topic, study_contexts(topic, contexts)) for topic, contexts in topics]
     plan = fixes_plan(model, fixes, folder, asked, study.settings, facts)
-    findings = partial(
-        fixes_findings, fixes=fixes, out=folder, model=model, facts=facts, margin=margin
-    )
+    findings = partial(fixes_findings, fixes=fixes, out=folder, model=model, facts=facts)
     ready = partial(prepare, plan, fixes, folder, fresh=study.fresh)
     carry_out(plan, findings, study, before=ready)
 

@@ -159,19 +159,19 @@ def share_range(low: float, high: float) -> str:
     return a if a == b else f"{a.removesuffix(' %')}–{b}"
 
 
-def _digits(unit: str) -> int:
+def digits(unit: str) -> int:
     return 2 if unit == "points" else 1
 
 
 def amount(value: float, unit: str) -> str:
     """0.35 points, 3.5 percentage points."""
-    return f"{value:.{_digits(unit)}f} {unit}"
+    return f"{value:.{digits(unit)}f} {unit}"
 
 
 def more_or_less(lean: Estimate, unit: str, often: str = "") -> str:
     """0.35 points more (0.09 to 0.60)."""
     way = "more" if lean.value > 0 else "less"
-    return f"{amount(abs(lean.value), unit)} {way}{often}{ends(lean, _digits(unit), size=True)}"
+    return f"{amount(abs(lean.value), unit)} {way}{often}{ends(lean, digits(unit), size=True)}"
 
 
 def ruled_out(differences: Iterable[Estimate]) -> dict[str, Estimate]:
@@ -710,8 +710,8 @@ def parts(f: Facts) -> Finding | None:
         return None
     each = {"lean": split.lean, "swing": split.swing, "dice": split.dice}
     numbers = {name: deviation(part, f.factor) for name, part in each.items() if part is not None}
-    digits = _digits(f.unit)
-    shown = {name: f"{one.value:.{digits}f}{ends(one, digits)}" for name, one in numbers.items()}
+    n = digits(f.unit)
+    shown = {name: f"{one.value:.{n}f}{ends(one, n)}" for name, one in numbers.items()}
     said = [f"the steady lean of {f.nouns.many} is {shown['lean']} {f.unit}"]
     if "swing" in shown:
         said.append(f"their swing with the {f.nouns.context} {shown['swing']}")

@@ -10,7 +10,9 @@ import json
 import math
 import shutil
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -33,7 +35,7 @@ from clinometer.report import Table, charts
 from clinometer.report.export import write_files
 from clinometer.report.figure import chart
 from clinometer.runs import AuditSettings, Run
-from clinometer.runs.findings import capital, ends, minus
+from clinometer.runs.findings import amount, capital, digits, ends, minus
 from clinometer.runs.nouns import favourable
 from clinometer.runs.people import outcomes
 from clinometer.settings import with_settings
@@ -50,7 +52,6 @@ SYSTEM, PREFIX, STEER, ADAPTED, MODEL, RUN = "system", "prefix", "steer", "adapt
 KINDS = {SYSTEM: ":FILE", PREFIX: ":TEXT", STEER: "[:LAYER]", ADAPTED: ":FOLDER", MODEL: ":NAME",
          RUN: ":FOLDER"}  # fmt: skip
 PROMPTS = (SYSTEM, PREFIX)
-LOCAL = (ModelSource.EMBEDDED, ModelSource.FOLDER, ModelSource.HUB, ModelSource.GGUF)
 BASE, TOPIC, ALSO, FACTS, TEXTS = "base", "topic", "also ", "facts ", "texts"
 
 STRENGTHS = (-2, -1, 1, 2)
@@ -78,11 +79,7 @@ class Fix:
 
 
 def read_fix(text: str) -> Fix:
-    """A fix as it is typed.
-
-    >>> read_fix("ganguli").value[:14], read_fix("prefix:Be fair.").kind, read_fix("steer:12").value
-    ('Please ensure ', 'prefix', '12')
-    """
+    """A fix as it is typed."""
     prompts = data("fixes")["prompts"]
     if text in prompts:
         return Fix(text, SYSTEM, prompts[text]["text"])
@@ -93,10 +90,8 @@ def read_fix(text: str) -> Fix:
         raise SettingsError(f"--fix: expected one of {forms}; found {text!r}{near}")
     if kind == STEER and value and not value.isdecimal():
         raise SettingsError(f"--fix: expected steer or steer:LAYER, a number; found {text!r}")
-    name = f"{kind} {Path(value).name}"
-    if kind == STEER:
-        name = text
-    elif kind == SYSTEM:
+    name = f"{kind} {Path(value).name}".strip()
+    if kind == SYSTEM:
         name = f"system {Path(value).stem}"
         value = read_text(Path(value), shown=value, kind="text", error=SettingsError).strip()
     elif kind == PREFIX:
@@ -105,11 +100,7 @@ def read_fix(text: str) -> Fix:
 
 
 def irrelevant(words: int) -> str:
-    """So many words that say nothing about people.
-
-    >>> irrelevant(5)
-    'Please keep in mind that.'
-    """
+    """So many words that say nothing about people."""
     text = data("fixes")["control"]["text"].split()
     return " ".join(text[i % len(text)] for i in range(words)).rstrip(".,") + "."
 
@@ -148,12 +139,13 @@ def fixes_plan(
 
     Contexts are drawn once, before a prompt is added to them, so that all are asked the same ones.
     """
-    place = None if model.startswith(f"{RUN}:") else ModelSpec.parse(model).place
+    stored = model.startswith(f"{RUN}:")
+    served = not stored and ModelSpec.parse(model).place in (ModelSource.SERVER, *APPLICATIONS)
     for fix in fixes:
-        if (fix.kind in PROMPTS and place is None) or (fix.kind == STEER and place not in LOCAL):
+        if (fix.kind in PROMPTS and stored) or (fix.kind == STEER and (stored or served)):
             kind = "on this machine" if fix.kind == STEER else "to ask"
             raise SettingsError(f"--fix {fix.name}: expected a model {kind}, found {model}")
-    if place in (ModelSource.SERVER, *APPLICATIONS) and settings.load.sampled is None:
+    if served and settings.load.sampled is None:
         settings = with_settings(settings, {"replies": AUTOMATIC_REPLIES})
     most, settings = settings.max_contexts, replace(settings, max_contexts=None)
     roles = [TOPIC, *(ALSO + topic.name for topic, _ in topics[1:])]
@@ -161,14 +153,14 @@ def fixes_plan(
         (role, t, c if most is None else c.draw(most, seed=settings.seed), settings)
         for role, (t, c) in zip(roles, topics, strict=True)
     ]
-    if place in LOCAL:
+    if not (stored or served):
         exact = replace(settings, load=replace(settings.load, sampled=None))
         parts += [(f"{FACTS}{r.name}", r.topic, r.contexts, exact) for r in facts]
-    chat = settings.load.chat or place not in LOCAL
+    chat = settings.load.chat or served
     audits = []
     asked = [f for f in with_controls(fixes, out) if f.kind != RUN]
-    same = [Fix(BASE, MODEL, model)] if place is not None else []
-    for fix in same + sorted(asked, key=lambda f: [*KINDS].index(f.kind)):
+    asked.sort(key=lambda f: [*KINDS].index(f.kind))
+    for fix in [Fix(BASE, MODEL, model)] * (not stored) + asked:
         for role, about, chosen, how in parts[:1] if fix.of else parts:
             named = f"{folder_name(fix.name)}-{folder_name(role)}"
             planned = PlannedRun(fix.name, model, about, chosen, how, named, role)
@@ -195,12 +187,6 @@ def _fixed(planned: PlannedRun, fix: Fix, out: Path, *, chat: bool) -> PlannedRu
 
 
 def _with_prompt(template: str, text: str, *, system: bool) -> str:
-    """
-    >>> _with_prompt("Invite [X]? Answer: [Y]", "Be fair.", system=False)
-    'Be fair. Invite [X]? Answer: [Y]'
-    >>> _with_prompt("Invite [X]? Answer: [Y]", "Be fair.", system=True)
-    '[system]\\nBe fair.\\n[user]\\nInvite [X]? Answer:\\n[reply]\\n[Y]'
-    """
     if not system and not is_conversation(template):
         return f"{text} {template}"
     messages = messages_of(template.removesuffix(Y).rstrip())
@@ -297,10 +283,12 @@ def answers_of(run: Run, contexts: Sequence[int] | None = None) -> Responses:
     run = replace(run, preferences=run.preferences.only(contexts=contexts))
     p, clusters = run.preferences, run.record.settings.clusters
     points = bool(p.grid.criterion.points)
+    scale = 1.0 if points else 100.0
     covered = None if run.record.topic.readout is None else p.coverage
     return Responses(
         CellMoments.of(p.grid, p.answers, clusters=None if clusters is None else p.label(clusters)),
-        scale=1.0 if points else 100.0,
+        scale=scale,
+        margin=scale * p.grid.criterion.length / 100,
         good=outcomes(run) if points or favourable(run) is not None else None,
         other=None if covered is None else 100 * (1 - np.clip(np.nan_to_num(covered), 0, 1)),
     )
@@ -322,8 +310,13 @@ def changed(
         raise RunError(f"study fixes: {new} was asked about other groups than {old}")
     at = pd.Index(q.contexts).get_indexer(pd.Index(p.contexts))
     if (at < 0).all():  # prompts are part of the contexts, which are in the same order
-        if len(p.contexts) != len(q.contexts):
-            raise RunError(f"study fixes: {new} and {old} have no context in common")
+        asked = [
+            [messages_of(t.removesuffix(Y).rstrip())[-1]["content"] for t in r.templates]
+            for r in (p, q)
+        ]
+        alike = old != BASE or all(b.endswith(a) for a, b in zip(*asked, strict=False))
+        if len(p.contexts) != len(q.templates) or not alike:
+            raise RunError(f"study fixes: {new} was asked in other contexts than {old}")
         at = np.arange(len(at), dtype=np.intp)
     both = [i for i in (range(len(at)) if half is None else half) if at[i] >= 0]
     a, b = answers_of(one, both), answers_of(other, at[both].tolist())
@@ -331,30 +324,24 @@ def changed(
 
 
 def fixes_findings(
-    results: Results,
-    fixes: Sequence[Fix],
-    out: Path,
-    *,
-    model: str,
-    facts: Sequence[Relation] = (),
-    margin: float = 1.0,
+    results: Results, fixes: Sequence[Fix], out: Path, *, model: str, facts: Sequence[Relation] = ()
 ) -> Findings:
     """One row for each fix and control, and one sentence for each fix; of a steering vector that
     for the strength that was best where it was fitted, judged where it was not."""
     runs = {(planned.label, planned.role): run for planned, run in results}
-    stored = [(f.name, f.value) for f in fixes if f.kind == RUN]
-    stored += [(BASE, model.partition(":")[2])] if model.startswith(f"{RUN}:") else []
-    runs |= {(name, TOPIC): Run.load(folder) for name, folder in stored}
+    stored = [f for f in (Fix(BASE, *model.partition(":")[::2]), *fixes) if f.kind == RUN]
+    runs |= {(f.name, TOPIC): Run.load(f.value) for f in stored}
     if (BASE, TOPIC) not in runs:
         raise SettingsError("study fixes: the base could not be scored; correct the errors above")
     base = runs[BASE, TOPIC]
     topics = [role for name, role in runs if name == BASE and role.startswith(ALSO)]
     tests = answers_of(base).tests(len(topics))
     level = 1 - (1 - base.record.settings.level) / (len(fixes) * tests)
+    measured = partial(changed, runs, level=level)
     every = [fix for fix in with_controls(fixes, out) if (fix.name, TOPIC) in runs]
     fit, judged = halves(base)
     vectors = [fix for fix in every if fix.kind == STEER and not fix.of]
-    vectors.sort(key=lambda fix: changed(runs, BASE, fix.name, half=fit).lean.after)
+    vectors.sort(key=lambda fix: measured(BASE, fix.name, half=fit).lean.after)
     best = {fix.value: fix.name for fix in reversed(vectors)}  # in each layer, where it was fitted
     prompts = {fix.name: fix.value for fix in every if fix.kind in PROMPTS}
     known = {FACTS + fact.name: fact for fact in facts}
@@ -370,18 +357,13 @@ def fixes_findings(
     said: list[str] = []
     for fix in every:
         half, beside = judged if fix.kind == STEER else None, f"{fix.name}: control"
-        found = changed(runs, BASE, fix.name, half=half, level=level)
-        control = None
-        if (beside, TOPIC) in runs:
-            control = changed(runs, beside, fix.name, half=half, level=level)
-        elif not fix.of and fix.kind not in (MODEL, RUN):
+        found = measured(BASE, fix.name, half=half)
+        control = measured(beside, fix.name, half=half) if (beside, TOPIC) in runs else None
+        if control is None and not fix.of and fix.kind not in (MODEL, RUN):
             continue  # a fix without its control has no verdict
-        also = {
-            topic.removeprefix(ALSO): changed(runs, BASE, fix.name, role=topic, level=level)
-            for topic in topics
-            if (fix.name, topic) in runs
-        }
-        verdict = ruling(found, control=control, also=also, margin=margin)
+        asked = [topic for topic in topics if (fix.name, topic) in runs]
+        also = {t.removeprefix(ALSO): measured(BASE, fix.name, role=t) for t in asked}
+        verdict = ruling(found, control=control, also=also)
         decides = fix.kind != STEER or best.get(fix.value) in (fix.name, fix.of)
         three = {"lean": found.lean, "swing": found.swing, "dice": found.dice}
         costs = {"no answer": found.silence.get(""), "everyone": found.good}
@@ -394,11 +376,11 @@ def fixes_findings(
             rows[-1] |= with_ends(f"Δ {name}", change)
         parts += [
             {"fix": fix.name, "part": part, "from": c.before, **with_ends("to", c.change),
-             "clear": "yes" if c.clear() else "no", "control": "yes" if fix.of else "no"}
+             "clear": "yes" if c.sign else "no", "control": "yes" if fix.of else "no"}
             for part, c in three.items() if c is not None
         ]  # fmt: skip
         if decides and not fix.of:
-            said.append(fix_sentence(fix, found, verdict, unit, margin))
+            said.append(fix_sentence(fix, found, verdict, unit))
     if not rows:
         raise SettingsError("study fixes: no fix could be scored; correct the errors above")
     note = (
@@ -426,21 +408,22 @@ def fixes_findings(
     return Findings("fixes", tables, [figure], [base], [*said, *sources])
 
 
-def fix_sentence(fix: Fix, found: Changes, verdict: Ruling, unit: str, margin: float) -> str:
+def fix_sentence(fix: Fix, found: Changes, verdict: Ruling, unit: str) -> str:
     """The verdict on a fix and the change that it rests on."""
-
-    def by(change: Estimate) -> str:
-        return f"{minus(f'{change.value:+.1f}')}{ends(change, 1)}"
-
     c, word = verdict.change, verdict.verdict
     unit = "%" if word == "silenced" else unit
+    n = digits(unit)
+
+    def by(change: Estimate) -> str:
+        return f"{minus(f'{change.value:+.{n}f}')}{ends(change, n)}"
+
     said = (
-        f"{brief(fix.name, 40)}: {word}. {capital(verdict.about)}: from {c.before:.1f} to "
-        f"{c.after:.1f} {unit}, by {by(c.change)}"
+        f"{brief(fix.name, 40)}: {word}. {capital(verdict.about)}: from {c.before:.{n}f} to "
+        f"{amount(c.after, unit)}, by {by(c.change)}"
     )
-    if word == "less lean, more swing" and found.swing is not None:
+    if found.swing is not None and c is found.lean and word != "nothing clear":
         said += f"; its swing changes by {by(found.swing.change)}"
-    if word == "nothing clear" and found.lean.clear(margin) < 0:
+    if word == "nothing clear" and found.lean.sign < 0:
         return f"{said}; its control does as much."
     if c.change.low is None:
         return f"{said}; these contexts give no interval."
@@ -485,11 +468,9 @@ def surprises(results: Results, prompts: Mapping[str, str], out: Path) -> Items:
             known = ((0, len(before)),) if before else ()
             texts = [MarkedText(before + text, known) for text in data("fixes")["neutral"]["texts"]]
             load = replace(planned.settings.load, sampled=None, chat=False)
-            try:
+            with suppress(ClinometerError):  # a model that cannot score texts has no perplexity
                 scorer = open_model(planned.model, load=load, words=planned.settings.words)
                 scores = score_texts(scorer, texts, TextOptions())
-            except ClinometerError:
-                continue  # a model that cannot score texts has no perplexity
-            kept[name] = audit, (scores.log_prob / scores.tokens).tolist()
-            write_files({file: json.dumps(kept).encode()})
+                kept[name] = audit, (scores.log_prob / scores.tokens).tolist()
+                write_files({file: json.dumps(kept).encode()})
     return {(name, TEXTS): -np.array(log_probs) for name, (_, log_probs) in kept.items()}

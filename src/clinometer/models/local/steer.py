@@ -33,12 +33,7 @@ class Steering:
     vector: tuple[FiniteFloat, ...]
 
     def at_random(self, seed: int) -> Steering:
-        """A random direction of the same length in the same layer: the control.
-
-        >>> one = Steering(3, (3.0, 4.0)).at_random(0)
-        >>> one.layer, round(sum(v**2 for v in one.vector), 9)
-        (3, 25.0)
-        """
+        """A random direction of the same length in the same layer: the control."""
         random = np.random.default_rng(seed).standard_normal(len(self.vector))
         random *= np.linalg.norm(self.vector) / np.linalg.norm(random)
         return Steering(self.layer, tuple(random.tolist()))
