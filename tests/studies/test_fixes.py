@@ -87,8 +87,6 @@ def test_fixes_are_read_as_they_are_typed(tmp_path: Path) -> None:
     own.write_text("Be fair.\n", encoding="utf-8")
     assert read_fix(f"system:{own}") == Fix("system fair", "system", "Be fair.")
     assert read_fix("prefix:Be fair to all of them.").name == "“Be fair to all of them.”"
-    assert read_fix("prefix:Be fair.").name == "“Be fair.”"
-    assert read_fix("tamkin").kind == "system"
     assert read_fix("steer:3").value == "3"
     assert read_fix("model:openai:http://127.0.0.1:1#m").value == "openai:http://127.0.0.1:1#m"
     for wrong, near in (("gangulli", "ganguli"), ("prefx:Be fair.", "prefix"), ("ster", "steer")):
@@ -195,24 +193,21 @@ def test_planted_applications_get_their_verdicts_and_are_asked_once(
     assert "ruled out" in found["sentences"][4]
     page = (planted / "out" / "report.html").read_text(encoding="utf-8")
     assert "Lean, swing and dice, before and after" in page
-    assert "removed the lean" in page
     assert (planted / "out" / "tables" / "fixes.csv").read_text(encoding="utf-8").count("\n") == 11
     # A second run asks nothing again, and two runs can be held against each other.
     assert json.loads(clinometer(*asked, "--plan", "--json").out)["prompts"] == 0
     runs = planted / "out" / "runs"
     fair = next(p for p in runs.iterdir() if "FAIR" in p.name and "control" not in p.name)
-    two = clinometer(
-        *("study", "fixes", f"run:{runs / 'base-topic'}", "--fix", f"run:{fair}"),
-        *("--out", "two", "--json"),
-    )
+    base = f"run:{runs / 'base-topic'}"
+    two = clinometer("study", "fixes", base, "--fix", f"run:{fair}", "--out", "two", "--json")
     (row,) = json.loads(two.out)["tables"]["fixes"]
     assert row["verdict"] == "removed the lean"
     assert row["Δ lean"] == rows["“FAIR.”"]["Δ lean"]
     # Others may be as many, and are not paired.
-    others = ", ".join(f'"Is [X] the one for job {i}?"' for i in range(24))
-    (planted / "others.toml").write_text(TOPIC.replace("{wordings}", others), encoding="utf-8")
+    others = TOPIC.replace("{wordings}", WORDINGS.replace("invite", "turn down"))
+    (planted / "others.toml").write_text(others, encoding="utf-8")
     clinometer("audit", asked[2], "--topic", "others.toml", "--replies", 8, "--out", "o")
-    refused = clinometer("study", "fixes", f"run:{runs / 'base-topic'}", "--fix", "run:o")
+    refused = clinometer("study", "fixes", base, "--fix", "run:o")
     assert "run o was asked in other contexts than base" in refused.err
 
 

@@ -328,8 +328,7 @@ def fixes_command(
     asked = [(topic, study_contexts(topic, contexts)) for topic, contexts in topics]
     plan = fixes_plan(model, fixes, folder, asked, study.settings, facts)
     findings = partial(fixes_findings, fixes=fixes, out=folder, model=model, facts=facts)
-    ready = partial(prepare, plan, fixes, folder, fresh=study.fresh)
-    carry_out(plan, findings, study, before=ready)
+    carry_out(plan, findings, study, before=partial(prepare, plan, fixes, folder, study.fresh))
 
 
 def sources_command(

@@ -43,8 +43,8 @@ COLUMNS: Mapping[str, tuple[str, str]] = {
     "rating": ("mean rating", "risk"),
     "other": ("other", "share"),
     **{part: (part, "points") for part in ("lean", "swing", "dice")},
-    "from": ("before", "risk"),
-    "to": ("after", "risk"),
+    "from": ("before", "points"),
+    "to": ("after", "points"),
     "strength": ("strength", "number"),
     "another_group": ("another group", "points"),
     "irrelevant_edit": ("irrelevant edit", "points"),
@@ -192,7 +192,9 @@ class Table:
 def _about(column: str) -> tuple[str, str]:
     if column in COLUMNS:
         return COLUMNS[column]
-    if column.startswith(("leans to ", "Δ ")):
+    if column.startswith("Δ "):
+        return (column, "signed points")
+    if column.startswith("leans to "):
         return (column, "signed")
     return (column, "risk" if column.startswith("p(") else "text")
 

@@ -788,9 +788,9 @@ def arrows(table: pd.DataFrame, *, width: int = WIDE) -> Spec:
         seen=np.where(frame["control"].eq("yes"), 0.45, 1.0),
         shape=np.where(frame["to"] < frame["from"], "triangle-left", "triangle-right"),
         ink=frame["part"].map(inks).where(frame["clear"].eq("yes"), MARK),
-        span=[_span(low, high, ".1f") for low, high in frame[["to_low", "to_high"]].to_numpy()],
+        span=[_span(low, high, ".2f") for low, high in frame[["to_low", "to_high"]].to_numpy()],
     )
-    frame = described(frame, "{fix}: {part} {from:.1f} to {to:.1f}{span}")
+    frame = described(frame, "{fix}: {part} {from:.2f} to {to:.2f}{span}")
 
     def draw(_: Panel, part: pd.DataFrame) -> list[Spec]:
         end = float(part[["from", "to", "to_high"]].max().max() or 1.0)

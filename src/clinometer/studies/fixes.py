@@ -35,7 +35,7 @@ from clinometer.report import Table, charts
 from clinometer.report.export import write_files
 from clinometer.report.figure import chart
 from clinometer.runs import AuditSettings, Run
-from clinometer.runs.findings import amount, capital, digits, ends, minus
+from clinometer.runs.findings import amount, capital, digits, minus
 from clinometer.runs.nouns import favourable
 from clinometer.runs.people import outcomes
 from clinometer.settings import with_settings
@@ -201,7 +201,7 @@ def _with_prompt(template: str, text: str, *, system: bool) -> str:
 # --- What is made before -------------------------------------------------------------------------
 
 
-def prepare(plan: Plan, fixes: Sequence[Fix], out: Path, *, fresh: bool) -> None:
+def prepare(plan: Plan, fixes: Sequence[Fix], out: Path, fresh: bool) -> None:
     """Shuffled adapters and steering vectors; a vector needs the answers of the base."""
     for fix in fixes:
         made = with_controls([fix], out)
@@ -387,6 +387,8 @@ def fixes_findings(
         f"Changes in {unit} (facts: of 100; perplexity: per cent); lean, swing and dice as root "
         f"mean squares. Intervals that decide hold for {len(fixes)} fixes × {tests} tests together."
     )
+    if best:
+        note += " Of a vector the strength that leant least where it was fitted has the verdict."
     drawn = pd.DataFrame(parts)
     to = ["to", "to_low", "to_high"]  # changes so far
     drawn[to] = drawn[to].astype(float).add(drawn["from"], axis=0)
@@ -396,7 +398,7 @@ def fixes_findings(
         f"In {unit}. An arrow goes from the base to the fix, grey where the change is not clear; "
         "the band is its interval. Controls are pale.",
         drawn,
-        "{fix}: {part} {from:.1f} to {to:.1f}",
+        "{fix}: {part} {from:.2f} to {to:.2f}",
         charts.arrows,
     )
     tables = [
@@ -409,20 +411,22 @@ def fixes_findings(
 
 
 def fix_sentence(fix: Fix, found: Changes, verdict: Ruling, unit: str) -> str:
-    """The verdict on a fix and the change that it rests on."""
+    """The verdict on a fix, the change that it rests on, and what became of the lean or swing."""
     c, word = verdict.change, verdict.verdict
-    unit = "%" if word == "silenced" else unit
-    n = digits(unit)
+    of = "%" if word == "silenced" else unit
+    name, beside = ("swing", found.swing) if c is found.lean else ("lean", found.lean)
 
-    def by(change: Estimate) -> str:
-        return f"{minus(f'{change.value:+.{n}f}')}{ends(change, n)}"
+    def by(change: Estimate, unit: str) -> str:
+        each = [change.value] if change.low is None else [change.value, change.low, change.high]
+        value, *ends = [minus(f"{one:+.{digits(unit)}f}") for one in each]
+        return f"{value} ({' to '.join(ends)})" if ends else value
 
     said = (
-        f"{brief(fix.name, 40)}: {word}. {capital(verdict.about)}: from {c.before:.{n}f} to "
-        f"{amount(c.after, unit)}, by {by(c.change)}"
+        f"{brief(fix.name, 40)}: {word}. {capital(verdict.about)}: from "
+        f"{c.before:.{digits(of)}f} to {amount(c.after, of)}, by {by(c.change, of)}"
     )
-    if found.swing is not None and c is found.lean and word != "nothing clear":
-        said += f"; its swing changes by {by(found.swing.change)}"
+    if beside is not None and word != "nothing clear":
+        said += f"; its {name} changes by {by(beside.change, unit)}"
     if word == "nothing clear" and found.lean.sign < 0:
         return f"{said}; its control does as much."
     if c.change.low is None:
