@@ -48,10 +48,11 @@ def test_labels_without_end_leave_the_interval_of_contexts() -> None:
     for name in ("R", "R_bias", "R_volatility"):
         a, b = getattr(certain, name), getattr(plain, name)
         assert (a.value, a.low, a.high) == pytest.approx((b.value, b.low, b.high), abs=1e-4)
-    few = calibrated_risks(q, confusion_of(MATRIX, 100))
+    few = calibrated_risks(q, confusion_of(MATRIX, 100), clusters=[*range(25)] * 2)
     assert (few.R.high or 0) - (few.R.low or 0) > (certain.R.high or 0) - (certain.R.low or 0)
     assert few.intervals is not None
     assert few.R.method.endswith("judge")
+    assert few.n_eff == pytest.approx(25)
 
 
 @pytest.mark.parametrize("K", [2, 3])

@@ -181,4 +181,6 @@ def calibrated_risks(
         replace(e, method=f"{e.method}, judge")
         for e in (report.R, report.R_bias, report.R_volatility)
     )
+    if clusters is not None:
+        report = replace(report, n_eff=evidence.n_eff)
     return replace(report, R=R, R_bias=steady, R_volatility=swing, mean_stereotype=evidence.mean)
