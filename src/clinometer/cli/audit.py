@@ -3,6 +3,7 @@ notes, or one JSON object."""
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 from collections.abc import Sequence
@@ -35,6 +36,8 @@ from clinometer.storage.untrusted import Allowed, folder_name
 
 #: Where runs are stored without --out, and what `clinometer view` shows.
 RUNS = Path("runs")
+#: Runs that a proposed command spells out.
+MOST_NAMED = 4
 
 
 def audit_command(
@@ -317,10 +320,15 @@ def where_next(folders: list[Path]) -> str:
 
     >>> print(where_next([Path("runs/a")]))
     Kept in runs/a. Next: clinometer report runs/a --out report.html, or clinometer view runs
+    >>> print(where_next([Path(f"runs/{source}/{model}") for source in "ab" for model in "xyz"]))
+    Kept in runs. Next: clinometer view runs
     """
-    place = shlex.quote(str(folders[0] if len(folders) == 1 else folders[0].parent))
+    top = Path(os.path.commonpath([folder.parent for folder in folders]))
+    place = shlex.quote(str(folders[0] if len(folders) == 1 else top))
+    view = shlex.join(["clinometer", "view", str(top)])
+    if len(folders) > MOST_NAMED:
+        return f"Kept in {place}. Next: {view}"
     page = shlex.join(["clinometer", "report", *map(str, folders), "--out", "report.html"])
-    view = shlex.join(["clinometer", "view", str(folders[0].parent)])
     return f"Kept in {place}. Next: {page}, or {view}"
 
 
