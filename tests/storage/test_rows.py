@@ -34,6 +34,7 @@ def test_every_format_has_the_same_rows(tmp_path: Path) -> None:
         ("t.jsonl", b'{"id": 1}\n{\n', "line 2: not valid JSON"),
         ("t.jsonl", b"[1]\n", "line 1: expected a JSON object"),
         ("t.csv", b"id\n\xff\n", "UTF-8"),
+        ("t.csv", b"id\tname\n", "line 1: expected commas between columns, found tabs"),
         ("t.csv.gz", b"id\n", "cannot be read"),
         ("t.parquet", b"id\n", "cannot be read"),
         pytest.param("t.csv", b"c," * 200_000, "at most 2,000 columns", id="many columns"),

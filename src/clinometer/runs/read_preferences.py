@@ -14,14 +14,11 @@ from typing import TYPE_CHECKING, Any
 from clinometer.errors import SettingsError, TableError
 from clinometer.measure import Preferences, RiskReport
 from clinometer.measure.frame import REQUIRED, FrameArrays, read_frame
-from clinometer.storage.rows import reading
-from clinometer.storage.untrusted import check_columns, open_text, read_parquet
+from clinometer.storage.rows import check_header, reading
+from clinometer.storage.untrusted import open_text, read_parquet
 
 if TYPE_CHECKING:
     import pandas as pd
-
-
-_SEPARATORS = {";": "semicolons", "\t": "tabs"}
 
 
 def _read_csv(path: Path) -> pd.DataFrame:
@@ -30,13 +27,7 @@ def _read_csv(path: Path) -> pd.DataFrame:
     import pandas as pd  # loads slowly, and the command line imports this module
 
     line, header = next(_rows(path), (1, []))
-    check_columns(header)
-    for separator, name in _SEPARATORS.items():
-        if len(header) == 1 and separator in header[0]:
-            raise TableError(
-                f"{path}: line {line}: expected commas between columns, found {name}; save it with "
-                "commas, and with a point in numbers (0.5)"
-            )
+    check_header(path, line, header)
     try:
         with open_text(path) as stream:
             frame = pd.read_csv(

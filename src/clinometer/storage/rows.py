@@ -29,6 +29,7 @@ Row = dict[str, Any]
 
 #: Of a larger Parquet file only so many rows are held at once.
 _BATCH, _WHOLE = 10_000, 64 << 20
+_SEPARATORS = {";": "semicolons", "\t": "tabs"}
 
 
 @contextmanager
@@ -69,9 +70,21 @@ def read_rows(path: Path, *, most: int = MOST_TEXT, loose: bool = False) -> Iter
         with open_text(path, most=most) as stream:
             dialect = "excel-tab" if name.endswith(".tsv") else "excel"
             reader = csv.DictReader(stream, dialect=dialect)
-            check_columns(reader.fieldnames or ())
+            header = reader.fieldnames or ()
+            check_header(path, reader.line_num, header)
             for row in reader:
                 yield {c: without_quote(v) if isinstance(v, str) else v for c, v in row.items()}
+
+
+def check_header(path: Path, line: int, header: Sequence[str]) -> None:
+    """Raise for names that no table has, or that something else than a comma separates."""
+    check_columns(header)
+    for separator, name in _SEPARATORS.items():
+        if len(header) == 1 and separator in header[0]:
+            raise TableError(
+                f"{path}: line {line}: expected commas between columns, found {name}; save it with "
+                "commas, and with a point in numbers (0.5)"
+            )
 
 
 def need_columns(path: Path, rows: Sequence[Row], columns: Sequence[str]) -> None:
