@@ -64,8 +64,7 @@ def test_peers_are_the_other_runs_of_the_topic(client: httpx.Client) -> None:
     assert peer["asked"]
     assert sum(peer["shares"]) == pytest.approx(1)
     assert client.get("/peers", params={"id": "real"}).json() == []
-    said = client.get("/finding", params={"id": "second"}).json()["text"]
-    assert said.endswith(".")
+    assert client.get("/finding", params={"id": "second"}).json()["text"].endswith(".")
 
 
 def test_scores_of_another_model_are_drawn_on_the_scale_and_beside_its_own_mean(
@@ -244,6 +243,7 @@ def test_the_list_rereads_only_changed_runs(tmp_path: Path, root: Path) -> None:
 def test_only_the_run_itself_is_shown(tmp_path: Path) -> None:
     run = made_run(tmp_path / "one", groups=3, contexts=5)
     made_run(tmp_path / "two", groups=3, contexts=5)
+    assert viewer._others(RunsIndex(tmp_path), "one", run) == [("two", "two")]  # of one model
     with view_run(run, browser=False) as run_view:
         page = run_view.address.split("?")[0]
         with httpx.Client(follow_redirects=True) as browser:

@@ -15,6 +15,7 @@ import os
 import tempfile
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -373,14 +374,17 @@ def viewer(root: Path, *, host: str = "127.0.0.1", token: str | None = None) -> 
 
 
 def _others(index: RunsIndex, name: str, run: Run) -> list[tuple[str, str]]:
-    """(id, model) of the finished runs with the same topic, those after this one first."""
+    """(id, name) of the finished runs with the same topic, those after this one first; the model,
+    or the run where a model has several."""
     entries = [
         e
         for e in index.entries()
         if e.topic_sha256 == run.record.topic.sha256 and e.state in READABLE
     ]
     place = next((i for i, e in enumerate(entries) if e.id == name), -1)
-    return [(e.id, e.model) for e in [*entries[place + 1 :], *entries[: max(place, 0)]]]
+    times = Counter(e.model for e in entries)
+    after = [*entries[place + 1 :], *entries[: max(place, 0)]]
+    return [(e.id, e.model if times[e.model] == 1 else e.id) for e in after]
 
 
 def _answer(other: RunSummary, run: Run, x: int, c: int) -> dict[str, Any]:
