@@ -50,7 +50,7 @@ def test_different_contexts_are_refused_unless_aligned() -> None:
     """Two runs of one model in sets of one name: numbers tell them apart."""
     few = load_contexts("paper-gender").top(6)
     a, b = noisy("m", lean=0.3, seed=1), noisy("m", lean=0.1, seed=2, contexts=few)
-    with pytest.raises(RunError, match="another contexts"):
+    with pytest.raises(RunError, match="in other contexts"):
         compare(a, b)
     found = compare(a, b, align="common")
     assert found.n_contexts == 6

@@ -420,11 +420,12 @@ def first_screen(summaries: Sequence[RunSummary]) -> Screen:
     spread = figures.spread_figure([s.cells for s in summaries], names)
     first = runs_findings(runs, names)[0]
     level, why = min(map(evidence, runs), key=lambda e: _LEVELS.index(e[0]))
+    how = {"thin": level == "thin", "replies": any(map(has_replies, runs))}
     return Screen(
         first.text,
         (top.title, f"R is the {CRITERIA[runs[0].risks.criterion.name]}."),
         None,
-        f"Evidence {level}: {why}{_next(first, replies=any(map(has_replies, runs)))}",
+        f"Evidence {level}: {why}{_next(first, **how)}",
         (split or figures.risks_figure(runs, names), *([spread] if spread else [])),
         tuple(pick_examples(top.cells)[:1]),
         top.run.preferences.categories,

@@ -243,13 +243,13 @@ def _check(runs: Sequence[Run], names: Sequence[str]) -> None:
     first = runs[0]
     for other, name in zip(runs[1:], names[1:], strict=False):
         same = {
-            "topic": first.record.topic.sha256 == other.record.topic.sha256,
-            "contexts": same_contexts(first, other),
+            "about another topic": first.record.topic.sha256 == other.record.topic.sha256,
+            "in other contexts": same_contexts(first, other),
         }
-        for what in same:
-            if not same[what]:
+        for differently in same:
+            if not same[differently]:
                 raise RunError(
-                    f"compare: {name} was asked with another {what} than {first.model}; "
+                    f"compare: {name} was asked {differently} than {first.model}; "
                     'align="groups" (--align groups) compares each in its own contexts, "common" '
                     "in what they share"
                 )
