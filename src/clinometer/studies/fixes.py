@@ -414,7 +414,7 @@ def fix_sentence(fix: Fix, found: Changes, verdict: Ruling, unit: str) -> str:
     """The verdict on a fix, the change that it rests on, and what became of the lean or swing."""
     c, word = verdict.change, verdict.verdict
     of = "%" if word == "silenced" else unit
-    name, beside = ("swing", found.swing) if c is found.lean else ("lean", found.lean)
+    other = ("its swing", found.swing) if c is found.lean else ("the lean it is for", found.lean)
 
     def by(change: Estimate, unit: str) -> str:
         each = [change.value] if change.low is None else [change.value, change.low, change.high]
@@ -425,8 +425,8 @@ def fix_sentence(fix: Fix, found: Changes, verdict: Ruling, unit: str) -> str:
         f"{brief(fix.name, 40)}: {word}. {capital(verdict.about)}: from "
         f"{c.before:.{digits(of)}f} to {amount(c.after, of)}, by {by(c.change, of)}"
     )
-    if beside is not None and word != "nothing clear":
-        said += f"; its {name} changes by {by(beside.change, unit)}"
+    if other[1] is not None and word != "nothing clear":
+        said += f"; {other[0]} changes by {by(other[1].change, unit)}"
     if word == "nothing clear" and found.lean.sign < 0:
         return f"{said}; its control does as much."
     if c.change.low is None:
