@@ -123,7 +123,7 @@ MUTATIONS = (
     Mutation("resumed", "storage/resumable.py", "stream.truncate(len(whole))", "pass", "tests/storage/test_resumable.py", "row"),
     # files on the disk
     Mutation("atomic", "storage/atomic.py", "os.fsync(written.fileno())", "pass", ATOMIC),
-    Mutation("atomic", "storage/atomic.py", "lock.acquire(timeout=0)", "lock", ATOMIC),
+    Mutation("atomic", "storage/atomic.py", "lock.acquire(timeout=0)", "lock", "tests/studies/test_framework.py", "second_is_refused"),
     Mutation("atomic", "storage/atomic.py", "            beside.unlink()", "            pass", ATOMIC),
     # models of strangers
     Mutation("weights", "models/catalog/pretrained.py", "trust_remote_code=trust_remote_code", "trust_remote_code=True", FOLDERS, "code"),
