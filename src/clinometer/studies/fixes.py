@@ -388,15 +388,15 @@ def fixes_findings(
         f"mean squares. Intervals that decide hold for {len(fixes)} fixes × {tests} tests together."
     )
     if best:
-        note += " Of a vector the strength that leant least where it was fitted has the verdict."
+        note += " Of a vector, the strength with least lean where it was fitted gets the verdict."
     drawn = pd.DataFrame(parts)
     to = ["to", "to_low", "to_high"]  # changes so far
     drawn[to] = drawn[to].astype(float).add(drawn["from"], axis=0)
     figure = chart(
         "fixes",
         "Lean, swing and dice, before and after",
-        f"In {unit}. An arrow goes from the base to the fix, grey where the change is not clear; "
-        "the band is its interval. Controls are pale.",
+        f"In {unit}. An arrow goes from the base to the fix, grey where the change is not clear or "
+        "below a hundredth of the scale; the band is its interval. Controls are pale.",
         drawn,
         "{fix}: {part} {from:.2f} to {to:.2f}",
         charts.arrows,
@@ -414,7 +414,7 @@ def fix_sentence(fix: Fix, found: Changes, verdict: Ruling, unit: str) -> str:
     """The verdict on a fix, the change that it rests on, and what became of the lean or swing."""
     c, word = verdict.change, verdict.verdict
     of = "%" if word == "silenced" else unit
-    other = ("its swing", found.swing) if c is found.lean else ("the lean it is for", found.lean)
+    other = ("its swing", found.swing) if c is found.lean else ("the lean it targets", found.lean)
 
     def by(change: Estimate, unit: str) -> str:
         each = [change.value] if change.low is None else [change.value, change.low, change.high]
