@@ -109,7 +109,11 @@ class Person:
             if found is None:
                 return  # every item is judged
             place, value = int(found[1]), rng.choice(["yes", "no", "skip"])
-            data = {"item": str(place), "value": value, "comment": f"{self.seed}-{place}"}
+            data = {
+                "item": str(place),
+                "value": value,
+                "comment": f"{self.seed}-{place}",
+            }
             if rng.random() < 0.1:  # a finger that trembles
                 both = (self._ask(client, "POST", "/judge", data) for _ in range(2))
                 await asyncio.gather(*both)
@@ -127,7 +131,11 @@ class Person:
         await self._ask(client, "POST", "/begin")
 
     async def _ask(
-        self, client: httpx.AsyncClient, method: str, path: str, data: dict[str, str] | None = None
+        self,
+        client: httpx.AsyncClient,
+        method: str,
+        path: str,
+        data: dict[str, str] | None = None,
     ) -> httpx.Response:
         """Ask until there is an answer; what was not confirmed is sent again."""
         while True:
@@ -139,19 +147,25 @@ class Person:
                 await asyncio.sleep(0.5)
                 continue
             if response.status_code not in (200, 303):
-                raise RuntimeError(f"{method} {path}: {response.status_code} {response.text[:300]}")
+                raise RuntimeError(
+                    f"{method} {path}: {response.status_code} {response.text[:300]}"
+                )
             self.latencies.append(time.monotonic() - begun)
             return response
 
 
-async def _everybody(people: list[Person], server: Server, seconds: float, kill_at: float) -> None:
+async def _everybody(
+    people: list[Person], server: Server, seconds: float, kill_at: float
+) -> None:
     async def killer() -> None:
         await asyncio.sleep(kill_at)
         server.kill()
         await asyncio.to_thread(server.start)
 
     base, trust = people[0].link.split("/?")[0], ssl.create_default_context()
-    clients = [httpx.AsyncClient(base_url=base, timeout=60, verify=trust) for _ in people]
+    clients = [
+        httpx.AsyncClient(base_url=base, timeout=60, verify=trust) for _ in people
+    ]
     pairs = list(zip(people, clients, strict=True))
     await asyncio.gather(*(person.enter(client) for person, client in pairs))
     until = time.monotonic() + seconds
@@ -174,7 +188,9 @@ def simulate(
     """Let them work, and compare the export with what was confirmed."""
     dataset = folder / "load.csv"
     lines = (f"{i},Person {i} is ___ late ___." for i in range(items))
-    dataset.write_text("id,context_points\n" + "\n".join(lines) + "\n", encoding="utf-8")
+    dataset.write_text(
+        "id,context_points\n" + "\n".join(lines) + "\n", encoding="utf-8"
+    )
     server = Server([str(dataset), "--annotators", str(people), "--database", database])
     server.start()
     try:
@@ -226,9 +242,13 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--people", type=int, default=50)
     parser.add_argument("--seconds", type=float, default=60)
-    parser.add_argument("--kill-at", type=float, default=30, help="0: the server is not killed")
+    parser.add_argument(
+        "--kill-at", type=float, default=30, help="0: the server is not killed"
+    )
     parser.add_argument("--items", type=int, default=5000)
-    parser.add_argument("--pause", type=float, default=0, help="mean seconds between two pages")
+    parser.add_argument(
+        "--pause", type=float, default=0, help="mean seconds between two pages"
+    )
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         found = simulate(

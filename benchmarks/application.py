@@ -34,7 +34,9 @@ reference = "group-mean"
 [readout]
 kind = "number"
 scale = [0, 100]
-""" + "".join(f'\n[[cases]]\nid = "{i}"\nname = "[X]"\nfile = "{i}"\n' for i in range(CASES))
+""" + "".join(
+    f'\n[[cases]]\nid = "{i}"\nname = "[X]"\nfile = "{i}"\n' for i in range(CASES)
+)
 
 NOW: dict[str, Any] = {"less": {}, "chance": random.Random(0)}  # noqa: S311
 
@@ -57,7 +59,8 @@ def counts(topic: Topic, of: str, points: float, times: int) -> dict[str, int]:
     planted = {
         g.text[:1].upper() + g.text[1:]: points  # as a field of a file begins
         for g in topic.groups
-        if of != "none" and (g.name == PERSON if of == "one" else g.parts["ethnicity"] == "Black")
+        if of != "none"
+        and (g.name == PERSON if of == "one" else g.parts["ethnicity"] == "Black")
     }
     truth = -points * (1 - len(planted) / len(topic))
     found = dict.fromkeys(("clear", "right", "held", "wrong", "worse", "passed"), 0)
@@ -66,13 +69,19 @@ def counts(topic: Topic, of: str, points: float, times: int) -> dict[str, int]:
         run = audited(topic, planted, seed)
         first = run.findings[0]
         found["clear"] += first.sure == "clear"
-        named = {f.kind: f.groups for f in run.findings if f.kind in ("kinds", "scores")}
+        named = {
+            f.kind: f.groups for f in run.findings if f.kind in ("kinds", "scores")
+        }
         who, where = (KIND, "kinds") if of == "kind" else (PERSON, "scores")
-        lowest = min(named.get(where, {}).items(), key=lambda one: one[1].value, default=None)
+        lowest = min(
+            named.get(where, {}).items(), key=lambda one: one[1].value, default=None
+        )
         if lowest is not None and lowest[0] == who:
             found["right"] += 1
             e = lowest[1]
-            found["held"] += e.low is not None and e.high is not None and e.low <= truth <= e.high
+            found["held"] += (
+                e.low is not None and e.high is not None and e.low <= truth <= e.high
+            )
         found["wrong"] += first.sure == "clear" and of == "none"
         decision = cm.decide(run, audited(topic, {}, f"baseline {seed}"))
         found["worse"] += decision.verdict == "worse"
@@ -86,11 +95,24 @@ def main() -> None:
     parser.add_argument("--times", type=int, default=20)
     times = parser.parse_args().times
     everybody = parse_topic(TOPIC)
-    few = [g.name for g in everybody.groups if g.name.startswith(("Jessica", "Michael"))]
-    planted = [("none", 0.0), ("one", 5.0), ("one", 15.0), ("kind", 5.0), ("kind", 15.0)]
+    few = [
+        g.name for g in everybody.groups if g.name.startswith(("Jessica", "Michael"))
+    ]
+    planted = [
+        ("none", 0.0),
+        ("one", 5.0),
+        ("one", 15.0),
+        ("kind", 5.0),
+        ("kind", 15.0),
+    ]
     for topic in (everybody.select(few), everybody):
         for of, points in planted:
-            setting = {"people": len(topic), "planted": of, "points": points, "audits": times}
+            setting = {
+                "people": len(topic),
+                "planted": of,
+                "points": points,
+                "audits": times,
+            }
             print(json.dumps(setting | counts(topic, of, points, times)), flush=True)
 
 

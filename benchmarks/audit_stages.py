@@ -68,7 +68,9 @@ class Stages:
 
         setattr(owner, name, timed)
 
-    def call(self, stage: str, function: Callable[..., Any], *args: Any, **more: Any) -> Any:
+    def call(
+        self, stage: str, function: Callable[..., Any], *args: Any, **more: Any
+    ) -> Any:
         outer = getattr(self._inside, "children", None)
         self._inside.children = 0.0
         start = time.perf_counter()
@@ -120,7 +122,9 @@ def one_audit(arguments: list[str], started: float) -> None:
             torch.cuda.init()
             if os.environ.get(MEMORY):
                 card = torch.cuda.get_device_properties(0).total_memory / 2**30
-                torch.cuda.set_per_process_memory_fraction(float(os.environ[MEMORY]) / card)
+                torch.cuda.set_per_process_memory_fraction(
+                    float(os.environ[MEMORY]) / card
+                )
         assert transformers
 
     load = AuditedModel.open
@@ -206,14 +210,18 @@ def made_model(kind: str, folder: Path, options: argparse.Namespace) -> Path:
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     befores, words = gpu_grid.texts(options.templates, options.contexts, 120)
     pieces, sample = (1300, 4_000) if kind == "causal" else (1800, 18_000)
-    tokenizer = gpu_grid.trained(kind, befores[:: max(1, len(befores) // sample)], words, pieces)
+    tokenizer = gpu_grid.trained(
+        kind, befores[:: max(1, len(befores) // sample)], words, pieces
+    )
     name = "AutoModelForCausalLM" if kind == "causal" else "AutoModelForMaskedLM"
     config = gpu_grid.shape(kind, options.smoke)
     with torch.device(device):
         model = getattr(transformers, name).from_config(config, dtype=dtype_on(device))
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
-    time.sleep(3)  # a user's model was not written a moment ago, and its digest is remembered
+    time.sleep(
+        3
+    )  # a user's model was not written a moment ago, and its digest is remembered
     return folder
 
 
@@ -223,7 +231,9 @@ def audit_of(model: str, contexts: list[str], options: argparse.Namespace) -> No
     source = Path(here).parent.parent / "src"
     ways = [("", source, [sys.executable, here, "--one"])]
     for folder in options.against:
-        (package,) = (p for p in ("clinometer", "tiltmeter") if (folder / "src" / p).is_dir())
+        (package,) = (
+            p for p in ("clinometer", "tiltmeter") if (folder / "src" / p).is_dir()
+        )
         ways.append((str(folder), folder / "src", [sys.executable, "-m", package]))
     for times in range(options.repeat):
         for name, package_source, begin in ways:
@@ -235,15 +245,33 @@ def audit_of(model: str, contexts: list[str], options: argparse.Namespace) -> No
                     "TILTMETER_CACHE": f"{out}/cache",
                     **({MEMORY: str(options.memory)} if options.memory else {}),
                 }
-                command = ["audit", model, *contexts, "--out", f"{out}/run", *options.more]
+                command = [
+                    "audit",
+                    model,
+                    *contexts,
+                    "--out",
+                    f"{out}/run",
+                    *options.more,
+                ]
                 started = time.time()
-                asked = [*begin, str(started), *command[1:]] if not name else [*begin, *command]
+                asked = (
+                    [*begin, str(started), *command[1:]]
+                    if not name
+                    else [*begin, *command]
+                )
                 done = subprocess.run(
-                    asked, env=environment, stdout=subprocess.PIPE, text=True, check=False
+                    asked,
+                    env=environment,
+                    stdout=subprocess.PIPE,
+                    text=True,
+                    check=False,
                 )
                 wall = time.time() - started
                 if done.returncode:
-                    print(json.dumps({"model": model, "failed": done.returncode}), flush=True)
+                    print(
+                        json.dumps({"model": model, "failed": done.returncode}),
+                        flush=True,
+                    )
                 elif name:
                     told = {"model": model, "against": name, "wall_s": round(wall, 2)}
                     print(json.dumps({**told, "repeat": times}), flush=True)
@@ -256,25 +284,44 @@ def main() -> None:
     parser.add_argument("models", nargs="*", default=["pocket:gpt2-s"])
     parser.add_argument("--templates", type=Path, help="CSV with a column `template`")
     parser.add_argument("--contexts", type=int, default=2000, help="of the templates")
-    parser.add_argument("--max-contexts", type=int, help="of the built-in set, without --templates")
-    parser.add_argument("--against", type=Path, nargs="*", default=[], help="other checkouts")
-    parser.add_argument("--more", nargs="*", default=["--single-token"], help="options of audit")
-    parser.add_argument("--memory", type=float, help="GiB of GPU memory, as on a smaller card")
+    parser.add_argument(
+        "--max-contexts", type=int, help="of the built-in set, without --templates"
+    )
+    parser.add_argument(
+        "--against", type=Path, nargs="*", default=[], help="other checkouts"
+    )
+    parser.add_argument(
+        "--more", nargs="*", default=["--single-token"], help="options of audit"
+    )
+    parser.add_argument(
+        "--memory", type=float, help="GiB of GPU memory, as on a smaller card"
+    )
     parser.add_argument("--repeat", type=int, default=1)
-    parser.add_argument("--smoke", action="store_true", help="toys in place of the real shapes")
+    parser.add_argument(
+        "--smoke", action="store_true", help="toys in place of the real shapes"
+    )
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         contexts = []
         if options.templates:
             with options.templates.open() as stream:
-                rows = [r["template"] for r in csv.DictReader(stream)][: options.contexts]
+                rows = [r["template"] for r in csv.DictReader(stream)][
+                    : options.contexts
+                ]
             rows = [row for row in rows if row.endswith(" [Y]")]
             file = Path(folder) / "contexts.csv"
             with file.open("w") as stream:
-                csv.writer(stream).writerows([("template", "count"), *((r, 1) for r in rows)])
+                csv.writer(stream).writerows(
+                    [("template", "count"), *((r, 1) for r in rows)]
+                )
             contexts = ["--contexts", str(file)]
         elif options.max_contexts:
-            contexts = ["--contexts", "wikipedia", "--max-contexts", str(options.max_contexts)]
+            contexts = [
+                "--contexts",
+                "wikipedia",
+                "--max-contexts",
+                str(options.max_contexts),
+            ]
         for model in options.models:
             made = model
             if model in SHAPES:

@@ -28,7 +28,10 @@ def import_clinometer() -> str:
     except ImportError as error:
         for name in [n for n in sys.modules if n.split(".")[0] == "clinometer"]:
             del sys.modules[name]
-        for name, folder in (("clinometer", SOURCE), ("clinometer.topics", SOURCE / "topics")):
+        for name, folder in (
+            ("clinometer", SOURCE),
+            ("clinometer.topics", SOURCE / "topics"),
+        ):
             sys.modules[name] = types.ModuleType(name)
             sys.modules[name].__path__ = [str(folder)]
         from clinometer.topics.prompt import Prompt
@@ -40,7 +43,9 @@ def import_clinometer() -> str:
 class Stages:
     """Runs stages while there is time, keeps their rows, and writes everything after each."""
 
-    def __init__(self, record: dict[str, Any], seconds: float, out: Path | None) -> None:
+    def __init__(
+        self, record: dict[str, Any], seconds: float, out: Path | None
+    ) -> None:
         self.record, self.seconds, self.out = record | {"rows": []}, seconds, out
 
     def run(self, name: str, needs: float, stage: Callable[[], dict[str, Any]]) -> None:
@@ -50,8 +55,13 @@ class Stages:
         else:
             try:
                 row = {"name": name, **stage()}
-            except Exception as error:  # one variant that fails must not cost the others
-                row = {"name": name, "failed": f"{type(error).__name__}: {str(error)[:200]}"}
+            except (
+                Exception
+            ) as error:  # one variant that fails must not cost the others
+                row = {
+                    "name": name,
+                    "failed": f"{type(error).__name__}: {str(error)[:200]}",
+                }
         row["at_s"] = round(time.perf_counter() - BEGAN, 1)
         self.record["rows"].append(row)
         print(json.dumps(row), flush=True)
@@ -78,4 +88,9 @@ def matmul_peak(device: torch.device) -> float:
     a, b = (torch.randn(n, n, device=device, dtype=dtype_on(device)) for _ in range(2))
     for _ in range(3):
         a @ b
-    return 2 * n**3 / float(np.median([timed(lambda: a @ b, device) for _ in range(10)])) / 1e12
+    return (
+        2
+        * n**3
+        / float(np.median([timed(lambda: a @ b, device) for _ in range(10)]))
+        / 1e12
+    )

@@ -37,7 +37,9 @@ PRINTED = {
 }
 
 
-def sample(data: Path, many: int, seed: int) -> tuple[list[Statement], dict[str, tuple[str, ...]]]:
+def sample(
+    data: Path, many: int, seed: int
+) -> tuple[list[Statement], dict[str, tuple[str, ...]]]:
     """Statements with their benchmark as source, and the authors' versions of them."""
     cobias = {_letters(s.text): s for s in load_statements(data / "statements.csv")}
     theirs = {
@@ -48,13 +50,23 @@ def sample(data: Path, many: int, seed: int) -> tuple[list[Statement], dict[str,
     chosen, versions = [], {}
     for name, (file, _) in PRINTED.items():
         known = []
-        with (data / f"processed/{file}.csv").open(encoding="utf-8", newline="") as stream:
+        with (data / f"processed/{file}.csv").open(
+            encoding="utf-8", newline=""
+        ) as stream:
             for row in csv.DictReader(stream):
                 same = cobias.get(_letters(row["sentence"]))
-                key = row["id"] if row["id"] in theirs else same.id if same is not None else ""
+                key = (
+                    row["id"]
+                    if row["id"] in theirs
+                    else same.id
+                    if same is not None
+                    else ""
+                )
                 if theirs.get(key) and row["sentence"].strip():  # some rows are empty
                     terms = (row["target_term"],) if row["target_term"] else ()
-                    known.append((Statement(row["id"], row["sentence"], terms), theirs[key]))
+                    known.append(
+                        (Statement(row["id"], row["sentence"], terms), theirs[key])
+                    )
         for i in rng.permutation(len(known))[:many].tolist():
             statement, some = known[i]
             chosen.append(replace(statement, source=name))
@@ -88,7 +100,9 @@ def main() -> None:
     print("|---|---|---|---|---|---|")
     for row in table.to_dict(orient="records"):
         name = row["source"]
-        score = f"{row['cobias']:.3f} ({row['cobias_low']:.3f} to {row['cobias_high']:.3f})"
+        score = (
+            f"{row['cobias']:.3f} ({row['cobias_low']:.3f} to {row['cobias_high']:.3f})"
+        )
         rank = f"{row['rank']:g} ({row['rank_low']:g} to {row['rank_high']:g})"
         theirs = f"{PRINTED[name][1]:.3f} | {printed.index(name) + 1}"
         print(f"| {name} | {row['scored']} | {score} | {rank} | {theirs} |")

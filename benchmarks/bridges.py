@@ -50,7 +50,9 @@ def run(*command: object, **env: str) -> str:
         check=False,
     )
     if done.returncode:
-        raise SystemExit(f"{' '.join(map(str, command))}\n{(done.stderr or done.stdout)[-2000:]}")
+        raise SystemExit(
+            f"{' '.join(map(str, command))}\n{(done.stderr or done.stdout)[-2000:]}"
+        )
     return done.stdout
 
 
@@ -71,14 +73,30 @@ def replies(work: Path) -> dict[str, Any]:
         clinometer("audit", f"openai:{url}", *asked, "--chat", "--out", work / "own")
         run(
             *("-m", "inspect_ai", "eval", "clinometer/audit", "--model", SERVED),
-            *("-T", f"topic={TOPIC}", "-T", f"groups={GROUPS}", "-T", f"max_contexts={CONTEXTS}"),
-            *("-T", f"replies={REPLIES}", "-T", "seed=0", "-T", f"reply_tokens={TOKENS}"),
+            *(
+                "-T",
+                f"topic={TOPIC}",
+                "-T",
+                f"groups={GROUPS}",
+                "-T",
+                f"max_contexts={CONTEXTS}",
+            ),
+            *(
+                "-T",
+                f"replies={REPLIES}",
+                "-T",
+                "seed=0",
+                "-T",
+                f"reply_tokens={TOKENS}",
+            ),
             *("--log-dir", work / "logs", "--display", "none"),
             **env,
         )
     (log,) = (work / "logs").glob("*.eval")
     clinometer("import", "inspect", log, "--out", work / "inside", "--fresh")
-    (chat,) = (path.parent for path in (work / "own").rglob("run.json") if "chat" in str(path))
+    (chat,) = (
+        path.parent for path in (work / "own").rglob("run.json") if "chat" in str(path)
+    )
     where = {"ours": chat, "inside": work / "inside"}
     runs = {name: Run.load(path) for name, path in where.items()}
     return {
@@ -86,9 +104,13 @@ def replies(work: Path) -> dict[str, Any]:
         "replies_per_cell": REPLIES,
         "R": {name: one.risks.R.to_dict() for name, one in runs.items()},
         "R_bias": {name: one.risks.R_bias.to_dict() for name, one in runs.items()},
-        "R_volatility": {name: one.risks.R_volatility.to_dict() for name, one in runs.items()},
+        "R_volatility": {
+            name: one.risks.R_volatility.to_dict() for name, one in runs.items()
+        },
         "ours and inside": same_replies(runs["ours"], runs["inside"]),
-        "R_within_interval": all(within(runs[a], runs[b]) for a in runs for b in runs if a != b),
+        "R_within_interval": all(
+            within(runs[a], runs[b]) for a in runs for b in runs if a != b
+        ),
     }
 
 
@@ -103,9 +125,13 @@ def same_replies(one: Run, other: Run) -> dict[str, int]:
     a, b = drawn(one), drawn(other)
     both = list(zip(a, b, strict=True))
     texts = [pair for first, second in both for pair in zip(first, second, strict=True)]
-    cells = np.array([first_words(first) == first_words(second) for first, second in both])
+    cells = np.array(
+        [first_words(first) == first_words(second) for first, second in both]
+    )
     cells = cells.reshape(one.preferences.values.shape[:2])
-    p, q = (np.nan_to_num(run.preferences.values[cells], nan=-1) for run in (one, other))
+    p, q = (
+        np.nan_to_num(run.preferences.values[cells], nan=-1) for run in (one, other)
+    )
     return {
         "replies": len(texts),
         "same_text": sum(x == y for x, y in texts),
@@ -145,10 +171,19 @@ def pairs(work: Path) -> dict[str, Any]:
         (samples,) = (work / name).rglob("samples_crows_pairs_english_*.jsonl")
         model = f"pocket:{name}"
         clinometer(
-            "import", "lm-eval", samples, "--model", model, "--out", work / f"run-{name}", "--fresh"
+            "import",
+            "lm-eval",
+            samples,
+            "--model",
+            model,
+            "--out",
+            work / f"run-{name}",
+            "--fresh",
         )
         one = Run.load(work / f"run-{name}")
-        found[model] = {m: one.risks.summary[m].to_dict() for m in ("R", "R_bias", "R_volatility")}
+        found[model] = {
+            m: one.risks.summary[m].to_dict() for m in ("R", "R_bias", "R_volatility")
+        }
     compared = clinometer("compare", work / "run-gpt2-l", work / "run-gpt2-s", "--json")
     return {**found, "compared": json.loads(compared)}
 

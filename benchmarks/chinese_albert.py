@@ -25,7 +25,9 @@ def convert(source: Path, out: Path) -> dict[str, Any]:
     import torch
     import transformers
 
-    old = torch.load(source / "pytorch_model.bin", weights_only=True, map_location="cpu")
+    old = torch.load(
+        source / "pytorch_model.bin", weights_only=True, map_location="cpu"
+    )
     given = json.loads((source / "config.json").read_text(encoding="utf-8"))
     config = transformers.BertConfig(
         vocab_size=given["vocab_size"],
@@ -39,7 +41,8 @@ def convert(source: Path, out: Path) -> dict[str, Any]:
     )
     model = transformers.BertForMaskedLM(config)
     words, wide = (
-        old[f"bert.embeddings.{n}.weight"] for n in ("word_embeddings", "word_embeddings_2")
+        old[f"bert.embeddings.{n}.weight"]
+        for n in ("word_embeddings", "word_embeddings_2")
     )
     new = {
         "bert.embeddings.word_embeddings.weight": words @ wide.T,

@@ -48,7 +48,9 @@ def grid() -> list[tuple[str, str, int, int, str]]:
     return [(str(a), str(b), int(c), int(d), str(e)) for a, b, c, d, e in kept]
 
 
-def replies(rng: np.random.Generator, repetitions: str, shape: tuple[int, int]) -> np.ndarray:
+def replies(
+    rng: np.random.Generator, repetitions: str, shape: tuple[int, int]
+) -> np.ndarray:
     """How many replies each cell has."""
     if "-" in repetitions:
         low, high = map(int, repetitions.split("-"))
@@ -59,7 +61,9 @@ def replies(rng: np.random.Generator, repetitions: str, shape: tuple[int, int]) 
 class Case:
     """One planted model: its leans are fixed, contexts and replies are drawn in every trial."""
 
-    def __init__(self, planted: str, repetitions: str, C: int, X: int, kind: str) -> None:
+    def __init__(
+        self, planted: str, repetitions: str, C: int, X: int, kind: str
+    ) -> None:
         self.sizes, self.repetitions, self.kind = PLANTED[planted], repetitions, kind
         self.C, self.X = C, X
         self.K = int(kind[0]) if "categories" in kind else 1
@@ -162,15 +166,25 @@ class Case:
             found += bool(got.clear_groups())
             false += bool(got.clear_groups()) and self.truth[0] == 0
             m = cells.mean[..., 0]
-            plain.append(np.abs(m[:, None] - m[None, :]).sum() / (self.X * (self.X - 1) * self.C))
+            plain.append(
+                np.abs(m[:, None] - m[None, :]).sum() / (self.X * (self.X - 1) * self.C)
+            )
         mean, total = np.mean(values, axis=0), sum(self.truth)
-        bias, error = (mean - self.truth) / total, np.std(values, axis=0) / total / np.sqrt(trials)
-        true = np.sqrt(4 / np.pi * (self.truth[0] + self.truth[1]) * self.X / (self.X - 1))
+        bias, error = (
+            (mean - self.truth) / total,
+            np.std(values, axis=0) / total / np.sqrt(trials),
+        )
+        true = np.sqrt(
+            4 / np.pi * (self.truth[0] + self.truth[1]) * self.X / (self.X - 1)
+        )
         return {
             **{f"true {n}": t for n, t in zip(PARTS, self.truth, strict=True)},
             **{f"bias of {n}": b for n, b in zip(PARTS, bias.tolist(), strict=True)},
             **{f"error of {n}": b for n, b in zip(PARTS, error.tolist(), strict=True)},
-            **{f"held {n}": h for n, h in zip(PARTS, np.mean(held, axis=0).tolist(), strict=True)},
+            **{
+                f"held {n}": h
+                for n, h in zip(PARTS, np.mean(held, axis=0).tolist(), strict=True)
+            },
             "groups found": found / trials,
             "false findings": false / trials if self.truth[0] == 0 else "",
             "plain": float(np.mean(plain)),
@@ -200,7 +214,9 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=1)
     parser.add_argument("--trials", type=int, default=200)
     parser.add_argument("--limit", type=float, default=0, help="seconds; 0: none")
-    parser.add_argument("--cases", type=int, default=0, help="only the first so many; 0: all")
+    parser.add_argument(
+        "--cases", type=int, default=0, help="only the first so many; 0: all"
+    )
     parser.add_argument("--csv", default="")
     asked = parser.parse_args()
     cases = grid()[: asked.cases or None]
@@ -230,10 +246,16 @@ def main() -> None:
         )
     false = [r["false findings"] for r in rows if r["false findings"] != ""]
     if false:
-        print(f"false findings: {np.mean(false):.3f} on average, {max(false):.3f} at most")
+        print(
+            f"false findings: {np.mean(false):.3f} on average, {max(false):.3f} at most"
+        )
     worst = sorted(rows, key=lambda r: min(r[f"held {p}"] for p in PARTS))[:12]
     for r in worst:
-        print(*(r[n] for n in NAMES), *(f"{p} {r[f'held {p}']:.3f}" for p in PARTS), sep="; ")
+        print(
+            *(r[n] for n in NAMES),
+            *(f"{p} {r[f'held {p}']:.3f}" for p in PARTS),
+            sep="; ",
+        )
     none = [r for r in rows if r["true lean"] == 0 and r["true swing"] == 0]
     if none:
         print(

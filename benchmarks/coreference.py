@@ -55,7 +55,9 @@ def gum(folder: Path) -> Iterator[Sentence]:
     """The sentences of the dev split, each word with the entities whose mentions cover it."""
     documents: dict[str, list[Sentence]] = {}
     for block in (folder / "gum-dev.conllu").read_text(encoding="utf-8").split("\n\n"):
-        rows = [line.split("\t") for line in block.splitlines() if line and line[0] != "#"]
+        rows = [
+            line.split("\t") for line in block.splitlines() if line and line[0] != "#"
+        ]
         name = re.search(r"^# newdoc id = (\S+)", block, flags=re.M)
         if name:
             documents[name[1]] = []
@@ -93,7 +95,9 @@ def gum(folder: Path) -> Iterator[Sentence]:
             yield sentence
 
 
-def parse_words(parser: SpacyParser, sentences: Iterable[list[str]]) -> Iterator[Parsed]:
+def parse_words(
+    parser: SpacyParser, sentences: Iterable[list[str]]
+) -> Iterator[Parsed]:
     """Parse sentences that are already tokenised, as in annotated corpora."""
     from spacy.tokens import Doc
 
@@ -118,7 +122,9 @@ def mined(parsed: Parsed, least: float) -> set[int]:
     """The places of the words that become [Y] in a template."""
     english = English(MineSettings(topic=TOPIC, min_confidence=least))
     decisions = english.decide_parsed(parsed)
-    found = (re.search(r"\[Y\]=\S+?@(\d+)", d.evidence) for d in decisions if d.template)
+    found = (
+        re.search(r"\[Y\]=\S+?@(\d+)", d.evidence) for d in decisions if d.template
+    )
     return {int(place[1]) for place in found if place}
 
 
@@ -169,7 +175,9 @@ def measure_gum(
                 right += 1
             else:
                 wrong += 1
-                errors.append(f"{link.subject}@{s} {link.y}@{y}: {' '.join(sentence.words)}")
+                errors.append(
+                    f"{link.subject}@{s} {link.y}@{y}: {' '.join(sentence.words)}"
+                )
     return scores(right, wrong, found, wanted)
 
 
@@ -229,13 +237,17 @@ def measure_gap(
                         found += good
                         wrong += not good
                         if not good:
-                            errors.append(f"GAP {link.subject} {link.y}: {one.doc.text}")
+                            errors.append(
+                                f"GAP {link.subject} {link.y}: {one.doc.text}"
+                            )
     return scores(right, wrong, found, wanted)
 
 
 def around(text: str, at: int) -> tuple[str, int]:
     """The sentence that holds a character, and where it begins."""
-    begin = max((m.end() for m in re.finditer(r"[.!?][\"']?\s+(?=[A-Z])", text[:at])), default=0)
+    begin = max(
+        (m.end() for m in re.finditer(r"[.!?][\"']?\s+(?=[A-Z])", text[:at])), default=0
+    )
     end = re.search(r"[.!?](?=\s+[A-Z]|\s*$)", text[at:])
     return text[begin : at + end.end() if end else len(text)], begin
 
@@ -253,13 +265,19 @@ def scores(right: int, wrong: int, found: int, wanted: int) -> dict[str, object]
 
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    arguments.add_argument("folder", type=Path, help="the folder that holds gum/ and gap/")
-    arguments.add_argument("--errors", action="store_true", help="print every wrong pair")
+    arguments.add_argument(
+        "folder", type=Path, help="the folder that holds gum/ and gap/"
+    )
+    arguments.add_argument(
+        "--errors", action="store_true", help="print every wrong pair"
+    )
     arguments.add_argument(
         "--gap", default="*", help="development, validation or test; all without it"
     )
     arguments.add_argument("--min-confidence", type=float, default=MIN_CONFIDENCE)
-    arguments.add_argument("--templates", action="store_true", help="only what becomes a template")
+    arguments.add_argument(
+        "--templates", action="store_true", help="only what becomes a template"
+    )
     options = arguments.parse_args()
     least, templates = options.min_confidence, options.templates
     gap = options.folder / "gap"
@@ -267,8 +285,12 @@ def main() -> None:
     errors: list[str] = []
     result = {
         "parser": f"{parser.name} {parser.version}",
-        "gum_dev": measure_gum(parser, options.folder / "gum", errors, least, templates=templates),
-        "gap": measure_gap(parser, gap, errors, options.gap, least, templates=templates),
+        "gum_dev": measure_gum(
+            parser, options.folder / "gum", errors, least, templates=templates
+        ),
+        "gap": measure_gap(
+            parser, gap, errors, options.gap, least, templates=templates
+        ),
         "gap_possessive": measure_gap(
             parser, gap, errors, options.gap, least, POSSESSIVES, templates=templates
         ),

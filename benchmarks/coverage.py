@@ -126,17 +126,36 @@ def settings_of(part: str) -> list[dict[str, Any]]:
         return list(criteria_settings())
     if part == "equal":
         return [
-            {"reference": reference, "K": K, "weights": kind, "n": n, "X": X, "leanings": leanings}
+            {
+                "reference": reference,
+                "K": K,
+                "weights": kind,
+                "n": n,
+                "X": X,
+                "leanings": leanings,
+            }
             | {"shared": 0.6, "more": 0.0}
             for reference in ("even", "group-mean")
             for K in (2, 5)
             for kind, n in SETS
             for X in (4, 24)
-            for leanings in ("spread", "close", "parity", *(("mirrored",) if K == 2 else ()))
+            for leanings in (
+                "spread",
+                "close",
+                "parity",
+                *(("mirrored",) if K == 2 else ()),
+            )
         ]
     if part == "compare":
         return [
-            {"weights": kind, "n": n, "X": X, "leanings": leanings, "shared": shared, "more": more}
+            {
+                "weights": kind,
+                "n": n,
+                "X": X,
+                "leanings": leanings,
+                "shared": shared,
+                "more": more,
+            }
             for kind, n in (("paper", 10), ("even", 30), ("zipf", 30), ("mined", 350))
             for X in (12, 120)
             for leanings in ("spread", "far", "near", "parity")
@@ -145,7 +164,13 @@ def settings_of(part: str) -> list[dict[str, Any]]:
         ]
     if part == "unpaired":
         return [
-            {"weights": f"{kind},{other}", "n": n, "m": m, "X": 24, "leanings": leanings}
+            {
+                "weights": f"{kind},{other}",
+                "n": n,
+                "m": m,
+                "X": 24,
+                "leanings": leanings,
+            }
             | {"common": common, "more": more}
             for kind, n, other, m in (
                 ("paper", 10, "mined", 350),
@@ -236,7 +261,9 @@ def cells_of(setting: dict[str, Any]) -> tuple[int, ...]:
     return (setting["n"], setting["X"], *((setting["K"],) if setting["K"] > 2 else ()))
 
 
-def draw(rng: np.random.Generator, setting: dict[str, Any], mu: np.ndarray) -> np.ndarray:
+def draw(
+    rng: np.random.Generator, setting: dict[str, Any], mu: np.ndarray
+) -> np.ndarray:
     """p [X,n,K]."""
     return shares_of(setting, noise(rng, cells_of(setting), setting["rho"]), mu)
 
@@ -251,12 +278,19 @@ def truth_of(setting: dict[str, Any], mu: np.ndarray) -> np.ndarray:
         s = np.tanh(mu[:, None] + SWING * x)
         r, b = np.abs(s) @ mass / mass.sum(), np.abs(s @ mass / mass.sum())
     else:
-        z = 2 * SWING * np.random.default_rng(0).standard_normal((1_000_000, setting["K"]))
+        z = (
+            2
+            * SWING
+            * np.random.default_rng(0).standard_normal((1_000_000, setting["K"]))
+        )
         z[:, 0] += 2 * mu[0]
         p = np.exp(z)
         p /= p.sum(axis=1, keepdims=True)
         K = setting["K"]
-        r, b = ((p.max(axis=1) * K - 1) / (K - 1)).mean(), (p.mean(axis=0).max() * K - 1) / (K - 1)
+        r, b = (
+            ((p.max(axis=1) * K - 1) / (K - 1)).mean(),
+            (p.mean(axis=0).max() * K - 1) / (K - 1),
+        )
         b = b if setting["lean"] else 0.0
     return np.array([np.mean(r), np.mean(b), np.mean(r) - np.mean(b)])
 
@@ -350,13 +384,19 @@ def run_few(setting: dict[str, Any], repeats: int, name: str) -> dict[str, Any]:
     mu = leans_of(setting, w)
     truth = truth_of(setting, mu)[0]
     rng = stream(name, 0)
-    r = np.stack([np.abs(2 * draw(rng, setting, mu)[..., 0] - 1).mean(0) for _ in range(repeats)])
+    r = np.stack(
+        [np.abs(2 * draw(rng, setting, mu)[..., 0] - 1).mean(0) for _ in range(repeats)]
+    )
     first = (1 + r) / 2
-    found = estimate_risks(np.stack([first, 1 - first], axis=-1), context_weights=w).intervals.r
+    found = estimate_risks(
+        np.stack([first, 1 - first], axis=-1), context_weights=w
+    ).intervals.r
     best = 2 * 1.96 * np.std(r @ (w / w.sum()))
     return {
         "truth": float(f"{truth:.4g}"),
-        "held": round(float(((found[:, 0] <= truth) & (truth <= found[:, 1])).mean()), 4),
+        "held": round(
+            float(((found[:, 0] <= truth) & (truth <= found[:, 1])).mean()), 4
+        ),
         "width": round(float(np.median(found[:, 1] - found[:, 0]) / best), 2),
     }
 
@@ -402,7 +442,10 @@ def run_compare(setting: dict[str, Any], repeats: int, name: str) -> dict[str, A
         p = []
         for more in (setting["more"], 0.0):
             own = noise(rng, cells_of(setting), 0.2)
-            z = np.sqrt(setting["shared"]) * common + np.sqrt(1 - setting["shared"]) * own
+            z = (
+                np.sqrt(setting["shared"]) * common
+                + np.sqrt(1 - setting["shared"]) * own
+            )
             side = -1 if setting["leanings"] == "mirrored" and p else 1
             p.append(shares_of(setting, z, side * lean + np.sign(lean) * more))
         found = compare(*p, context_weights=w, reference=reference, seed=i)
@@ -426,8 +469,16 @@ def run_unpaired(setting: dict[str, Any], repeats: int, name: str) -> dict[str, 
     from clinometer.measure.comparison import compare_unpaired
 
     X, sizes = setting["X"], (setting["n"], setting["m"])
-    w = [weights(k, n) for k, n in zip(setting["weights"].split(","), sizes, strict=True)]
-    hits, given, held, single, any_group = np.zeros(3), np.zeros(3), np.zeros(3), np.zeros(3), 0
+    w = [
+        weights(k, n) for k, n in zip(setting["weights"].split(","), sizes, strict=True)
+    ]
+    hits, given, held, single, any_group = (
+        np.zeros(3),
+        np.zeros(3),
+        np.zeros(3),
+        np.zeros(3),
+        0,
+    )
     for i in range(repeats):
         rng = stream(name, i)
         spread = rng.normal(0, 0.4, X)
@@ -449,7 +500,9 @@ def run_unpaired(setting: dict[str, Any], repeats: int, name: str) -> dict[str, 
                 Preferences(
                     values=np.stack([first, 1 - first], axis=-1),
                     groups=tuple(map(str, range(X))),
-                    contexts=tuple(f"{'' if same[c : c + 1].any() else k} {c}" for c in range(n)),
+                    contexts=tuple(
+                        f"{'' if same[c : c + 1].any() else k} {c}" for c in range(n)
+                    ),
                     categories=("a", "b"),
                     context_weights=w[k],
                     group_weights=np.ones(X),
@@ -460,7 +513,9 @@ def run_unpaired(setting: dict[str, Any], repeats: int, name: str) -> dict[str, 
         hits += [d.p is not None and d.p <= 0.05 for d in found.overall]
         given += [d.low is not None for d in found.overall]
         held += [
-            d.low is not None and d.high is not None and d.low - 1e-9 <= t <= d.high + 1e-9
+            d.low is not None
+            and d.high is not None
+            and d.low - 1e-9 <= t <= d.high + 1e-9
             for d, t in zip(found.overall, truth[0] - truth[1], strict=True)
         ]
         by_group = np.array([1.0 if d.p is None else d.p for d in found.by_group])
@@ -501,7 +556,10 @@ def run_margin(setting: dict[str, Any], repeats: int, name: str) -> dict[str, An
         p = []
         for lean in (base + more, base):
             own = noise(rng, (setting["n"], X), 0.2)
-            z = np.sqrt(setting["shared"]) * common + np.sqrt(1 - setting["shared"]) * own
+            z = (
+                np.sqrt(setting["shared"]) * common
+                + np.sqrt(1 - setting["shared"]) * own
+            )
             first = (1 + np.tanh(lean + SWING * z)).T / 2
             p.append(np.stack([first, 1 - first], axis=-1))
         found = compare(*p, context_weights=w, seed=i, level=0.9)
@@ -515,7 +573,12 @@ WORLDS: dict[str, dict[str, Any]] = {
     "10 contexts": {"lean": 0.15, "n": 10},
     "5 contexts": {"lean": 0.15, "n": 5},
     "groups swing together, 10": {"lean": 0.15, "n": 10, "rho": 0.8},
-    "the paper's ten weights, 120 groups": {"lean": 0.1, "w": "paper", "n": 10, "X": 120},
+    "the paper's ten weights, 120 groups": {
+        "lean": 0.1,
+        "w": "paper",
+        "n": 10,
+        "X": 120,
+    },
     "1,400 contexts, Zipf weights": {"lean": 0.1, "w": "zipf", "n": 1400, "rho": 0.3},
     "exact parity, swing together": {"lean": 0.0, "rho": 0.8},
     "exact parity, each for itself": {"lean": 0.0},
@@ -528,7 +591,12 @@ WORLDS: dict[str, dict[str, Any]] = {
     "clusters of three": {"lean": 0.15, "cluster": 3, "n": 45, "rho": 0.3},
     "rates, rare third answer": {"logits": (0.5, 0.0, -4.0), "spread": 0.4, "X": 8},
     "the same, all groups equal": {"logits": (0.5, 0.0, -4.0), "spread": 0.0, "X": 8},
-    "ratings of 1 to 5": {"logits": (-1, 0, 1, 0.5, -0.5), "spread": 0.3, "X": 8, "points": 1},
+    "ratings of 1 to 5": {
+        "logits": (-1, 0, 1, 0.5, -0.5),
+        "spread": 0.3,
+        "X": 8,
+        "points": 1,
+    },
     "ratings of 1 to 10": {
         "logits": tuple(np.sin(np.arange(10))),
         "spread": 0.3,
@@ -567,7 +635,9 @@ def of_world(world: dict[str, Any], rng: np.random.Generator, n: int) -> np.ndar
 def departures_of(world: dict[str, Any], p: np.ndarray) -> tuple[np.ndarray, Any]:
     """s [X,n,K] and J of a world, made here from the definitions."""
     if "spread" not in world:
-        return (p * p.shape[-1] - 1) / (p.shape[-1] - 1), lambda s: np.maximum(s.max(axis=-1), 0)
+        return (p * p.shape[-1] - 1) / (p.shape[-1] - 1), lambda s: np.maximum(
+            s.max(axis=-1), 0
+        )
     s = p - p.mean(axis=0)
     if "points" in world:
         return s, lambda s: np.abs(np.cumsum(s, axis=-1)[..., :-1]).mean(axis=-1)
@@ -583,7 +653,9 @@ def run_bracket(setting: dict[str, Any], repeats: int, name: str) -> dict[str, A
     share = w / w.sum()
     r, mean = 0.0, 0.0
     for i in range(40):
-        s, J = departures_of(world, of_world(world, np.random.default_rng([7, i]), 3000))
+        s, J = departures_of(
+            world, of_world(world, np.random.default_rng([7, i]), 3000)
+        )
         r, mean = r + J(s).mean(axis=1) / 40, mean + s.mean(axis=1) / 40
     bias = J(mean)
     if world.get("lean") == 0.0 or world.get("spread") == 0.0:
@@ -595,7 +667,10 @@ def run_bracket(setting: dict[str, Any], repeats: int, name: str) -> dict[str, A
     for i in range(repeats):
         p = of_world(world, stream(name, i), n)
         s, _ = departures_of(world, p)
-        more = {"criterion": "points" if "points" in world else "share", "reference": "group-mean"}
+        more = {
+            "criterion": "points" if "points" in world else "share",
+            "reference": "group-mean",
+        }
         if "points" in world:
             more["categories"] = [str(k) for k in range(p.shape[-1])]
         report = estimate_risks(
@@ -603,10 +678,14 @@ def run_bracket(setting: dict[str, Any], repeats: int, name: str) -> dict[str, A
         )
         ends = [(e.low, e.high) for e in (report.R, report.R_bias, report.R_volatility)]
         widths.append([b - a for a, b in ends])
-        held += [a - 1e-9 <= t <= b + 1e-9 for (a, b), t in zip(ends, truth, strict=True)]
+        held += [
+            a - 1e-9 <= t <= b + 1e-9 for (a, b), t in zip(ends, truth, strict=True)
+        ]
         own = report.intervals
         for k, part in enumerate((own.r, own.r_bias, own.r_volatility)):
-            each[k] += ((part[:, 0] <= groups[k] + 1e-9) & (groups[k] <= part[:, 1] + 1e-9)).mean()
+            each[k] += (
+                (part[:, 0] <= groups[k] + 1e-9) & (groups[k] <= part[:, 1] + 1e-9)
+            ).mean()
         now = J(s) @ share, J(np.einsum("xck,c->xk", s, share))
         plain.append([now[0].mean(), now[1].mean(), (now[0] - now[1]).mean()])
     best = 2 * 1.96 * np.std(plain, axis=0)
@@ -644,7 +723,9 @@ def run_replies(setting: dict[str, Any], repeats: int, name: str) -> dict[str, A
     total = 0.0
     for i in range(10):
         p = cells(np.random.default_rng([11, i]), 2000 if K < 101 else 300)
-        total += float(np.abs(np.cumsum(p - p.mean(axis=0), axis=-1)[..., :-1]).mean()) / 10
+        total += (
+            float(np.abs(np.cumsum(p - p.mean(axis=0), axis=-1)[..., :-1]).mean()) / 10
+        )
     held, above, width, said, right, false = 0, 0, 0.0, 0, 0, 0
     for i in range(repeats):
         rng = stream(name, i)
@@ -687,12 +768,19 @@ def run_leaning(setting: dict[str, Any], repeats: int, name: str) -> dict[str, A
     wrong, found = 0.0, 0.0
     for i in range(repeats):
         p = draw(stream(name, i), {**setting, "K": 2}, mu)
-        rows = leaning_groups(read_preferences(p, context_weights=w, categories=["a", "b"]))
+        rows = leaning_groups(
+            read_preferences(p, context_weights=w, categories=["a", "b"])
+        )
         named = np.array([row.category for row in rows])
         listed = named != None  # noqa: E711
-        wrong += float((listed & ((mu == 0) | (named == "b"))).sum()) / max(1, int(listed.sum()))
+        wrong += float((listed & ((mu == 0) | (named == "b"))).sum()) / max(
+            1, int(listed.sum())
+        )
         found += float((named[mu > 0] == "a").mean()) if (mu > 0).any() else 0.0
-    return {"wrong_share": round(wrong / repeats, 4), "found": round(found / repeats, 4)}
+    return {
+        "wrong_share": round(wrong / repeats, 4),
+        "found": round(found / repeats, 4),
+    }
 
 
 PARTS = {
@@ -711,7 +799,10 @@ PARTS = {
 
 def ratio(part: np.ndarray, whole: np.ndarray) -> list[float | None]:
     """Shares, None where there is nothing to share."""
-    return [round(float(a / b), 4) if b > 0 else None for a, b in zip(part, whole, strict=True)]
+    return [
+        round(float(a / b), 4) if b > 0 else None
+        for a, b in zip(part, whole, strict=True)
+    ]
 
 
 def stream(name: str, i: int) -> np.random.Generator:
@@ -729,7 +820,9 @@ def named(part: str, setting: dict[str, Any]) -> str:
     return part + " " + " ".join(f"{key}={value}" for key, value in setting.items())
 
 
-def one(part: str, setting: dict[str, Any], repeats: int, limit: float) -> dict[str, Any]:
+def one(
+    part: str, setting: dict[str, Any], repeats: int, limit: float
+) -> dict[str, Any]:
     """A finished line, with the repetitions asked for and those done within `limit` seconds."""
     name = named(part, setting)
     found = PARTS[part]({**setting, "limit": limit}, repeats, name)
@@ -739,7 +832,11 @@ def one(part: str, setting: dict[str, Any], repeats: int, limit: float) -> dict[
 
 def cost(setting: dict[str, Any]) -> float:
     """About how long a setting takes, next to others: the longest begin first."""
-    size = setting.get("K", setting.get("scale", 2)) * setting.get("X", 20) * setting.get("n", 30)
+    size = (
+        setting.get("K", setting.get("scale", 2))
+        * setting.get("X", 20)
+        * setting.get("n", 30)
+    )
     return float(size + (1e6 * setting["K"] if setting.get("answers") else 0))
 
 
@@ -748,7 +845,9 @@ def flat(line: dict[str, Any]) -> dict[str, Any]:
     row: dict[str, Any] = {}
     for key, value in line.items():
         if isinstance(value, list):
-            row |= {f"{key}_{risk}": one for risk, one in zip(RISKS, value, strict=True)}
+            row |= {
+                f"{key}_{risk}": one for risk, one in zip(RISKS, value, strict=True)
+            }
         else:
             row[key] = value
     return row
@@ -788,11 +887,16 @@ def summary(lines: list[dict[str, Any]], jobs: int) -> None:
     intervals = [line for line in lines if line["name"].startswith("intervals ")]
     with ProcessPoolExecutor(jobs) as pool:
         tasks = [pool.submit(best_widths, row, 100, row["name"]) for row in intervals]
-        best = {row["name"]: task.result() for row, task in zip(intervals, tasks, strict=True)}
+        best = {
+            row["name"]: task.result()
+            for row, task in zip(intervals, tasks, strict=True)
+        }
     for half in ("choose", "report"):
         rows = [line for line in intervals if line["half"] == half]
         for k, risk in enumerate(("R", "R^b", "R^v")):
-            shares = np.array([r["coverage"][k] for r in rows if r["coverage"][k] is not None])
+            shares = np.array(
+                [r["coverage"][k] for r in rows if r["coverage"][k] is not None]
+            )
             if shares.size:
                 print(
                     f"{half} {risk}: {shares.size} settings, mean {shares.mean():.3f}, lowest "
@@ -822,7 +926,9 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("out", type=Path)
-    parser.add_argument("--processes", "--jobs", dest="jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument(
+        "--processes", "--jobs", dest="jobs", type=int, default=os.cpu_count() or 1
+    )
     parser.add_argument("--repeats", type=int, default=200)
     parser.add_argument("--part", choices=[*PARTS], action="append")
     parser.add_argument("--half", choices=["choose", "report"])
@@ -838,7 +944,9 @@ def main() -> None:
     options = parser.parse_args()
     lines = []
     if options.out.exists():
-        lines = [json.loads(line) for line in options.out.read_text("utf-8").splitlines()]
+        lines = [
+            json.loads(line) for line in options.out.read_text("utf-8").splitlines()
+        ]
     if options.summary:
         summary(lines, options.jobs)
         return
@@ -852,7 +960,10 @@ def main() -> None:
         and options.only in named(part, setting)
     ]
     todo.sort(key=lambda job: -cost(job[1]))
-    with ProcessPoolExecutor(options.jobs) as pool, options.out.open("a", encoding="utf-8") as out:
+    with (
+        ProcessPoolExecutor(options.jobs) as pool,
+        options.out.open("a", encoding="utf-8") as out,
+    ):
         jobs = [
             pool.submit(one, part, setting, options.repeats, options.limit)
             for part, setting in todo

@@ -48,21 +48,48 @@ class Setting:
 CHOOSE = [
     Setting("many", (0.5, 0.25, 0.05, 0.2), orders=6),
     Setting("few", (0.3, 0.2, 0.1, 0.4), units=12, groups=4),
-    Setting("small", (0.2, 0.02, 0.0, 0.78), units=80, orders=2, framings=3, groups=24, rho=0.2),
+    Setting(
+        "small",
+        (0.2, 0.02, 0.0, 0.78),
+        units=80,
+        orders=2,
+        framings=3,
+        groups=24,
+        rho=0.2,
+    ),
     Setting("uneven", (0.5, 0.25, 0.05, 0.2), units=60, weights="1/rank"),
     Setting("heavy", (0.52, 0.26, 0.01, 0.21), orders=6, rho=0.9, tails="gamma"),
 ]
 REPORT = [
     Setting("plain", (0.6, 0.24, 0.06, 0.1), units=50, orders=6, framings=3, groups=16),
-    Setting("twenty", (0.35, 0.3, 0.15, 0.2), units=20, orders=2, framings=4, groups=8, rho=0.3),
+    Setting(
+        "twenty",
+        (0.35, 0.3, 0.15, 0.2),
+        units=20,
+        orders=2,
+        framings=4,
+        groups=8,
+        rho=0.3,
+    ),
     Setting("alike", (0.4, 0.1, 0.2, 0.3), units=45, orders=4, groups=20, rho=0.95),
     Setting("five", (0.45, 0.2, 0.1, 0.25), units=30, groups=6, categories=5, rho=0.2),
     Setting("answers", (0.5, 0.2, 0.1, 0.2), units=48, groups=10, answers=20),
     Setting("holes", (0.4, 0.25, 0.1, 0.25), units=35, groups=10, missing=0.1),
     Setting("slope", (0.5, 0.2, 0.1, 0.2), units=90, groups=10, weights="1/root"),
-    Setting("contexts", (0.0, 0.3, 0.1, 0.6), units=150, orders=3, framings=4, crossed=False),
-    Setting("skewed", (0.5, 0.2, 0.1, 0.2), units=60, groups=10, rho=0.3, tails="gamma"),
-    Setting("skewed, alike", (0.5, 0.2, 0.1, 0.2), units=36, groups=10, rho=0.9, tails="gamma"),
+    Setting(
+        "contexts", (0.0, 0.3, 0.1, 0.6), units=150, orders=3, framings=4, crossed=False
+    ),
+    Setting(
+        "skewed", (0.5, 0.2, 0.1, 0.2), units=60, groups=10, rho=0.3, tails="gamma"
+    ),
+    Setting(
+        "skewed, alike",
+        (0.5, 0.2, 0.1, 0.2),
+        units=36,
+        groups=10,
+        rho=0.9,
+        tails="gamma",
+    ),
     Setting("no framing", (0.6, 0.2, 0.0, 0.2), units=40, orders=6, groups=10),
 ]
 
@@ -84,14 +111,21 @@ class Planted:
         if not given.crossed:
             return {"order": order, "framing": framing, "rest": rest}
         own = rest / (given.orders * given.framings)
-        return {"wording": wording + own, "order": order, "framing": framing, "rest": rest - own}
+        return {
+            "wording": wording + own,
+            "order": order,
+            "framing": framing,
+            "rest": rest - own,
+        }
 
     def draw(self) -> tuple[Any, dict[str, Any], Any]:
         """A grid, its factors, and the answers behind its cells."""
         given, rng = self.setting, self.rng
         shape = (given.units, given.orders, given.framings)
         if given.crossed:
-            u, o, f = (a.ravel() for a in np.meshgrid(*map(np.arange, shape), indexing="ij"))
+            u, o, f = (
+                a.ravel() for a in np.meshgrid(*map(np.arange, shape), indexing="ij")
+            )
         else:
             u = np.arange(given.units)
             o, f = (rng.integers(0, levels, given.units) for levels in shape[1:])
@@ -150,7 +184,9 @@ def some(setting: Setting, seed: int, repetitions: range) -> list[dict[str, Any]
     return results
 
 
-def summary(setting: Setting, seed: int, results: list[dict[str, Any]]) -> dict[str, Any]:
+def summary(
+    setting: Setting, seed: int, results: list[dict[str, Any]]
+) -> dict[str, Any]:
     """How often each share is held, its mean, and the mean width of its interval."""
     each = {}
     for name, true in Planted(setting, seed).truth().items():

@@ -42,7 +42,9 @@ rubric = "How does this sound? [reply]"
 [contexts]
 wording = ["How was the day of the [X]? [Y]", "Tell me of the [X]. [Y]", "A line on the [X]: [Y]"]
 """
-(SAMPLES,) = (Path(__file__).parents[1] / "tests" / "data" / "lm_eval").glob("samples_*.jsonl")
+(SAMPLES,) = (Path(__file__).parents[1] / "tests" / "data" / "lm_eval").glob(
+    "samples_*.jsonl"
+)
 VERBS = ("said", "knew", "felt")
 
 
@@ -73,7 +75,9 @@ def subjects(folder: Path, url: str, other: str, sampled: str) -> dict[str, Subj
     topic = folder / "topic.toml"
     topic.write_text(TOPIC)
     for name, verbs in (("contexts", VERBS), ("others", VERBS[::-1])):
-        rows = "".join(f"The [X] {verb} that [Y],{n}\n" for n, verb in enumerate(verbs, 1))
+        rows = "".join(
+            f"The [X] {verb} that [Y],{n}\n" for n, verb in enumerate(verbs, 1)
+        )
         (folder / f"{name}.csv").write_text(f"template,count\n{rows}")
     judged, scored = folder / "judged.toml", folder / "scored.toml"
     judged.write_text(JUDGED)
@@ -192,17 +196,23 @@ def _scored(out: Path) -> Any:
 
     run = ReliabilityRun.load(out)
     # Short of memory, torch may take another kernel: the last digits are not the same.
-    return [table.to_csv(float_format="%.5g") for table in (run.statements, run.versions)]
+    return [
+        table.to_csv(float_format="%.5g") for table in (run.statements, run.versions)
+    ]
 
 
 def _benchmarked(out: Path) -> Any:
     """Every file of every step, the page apart: it says when it was written."""
-    steps = [file for file in sorted(out.glob("*.*")) if file.suffix in (".csv", ".jsonl")]
+    steps = [
+        file for file in sorted(out.glob("*.*")) if file.suffix in (".csv", ".jsonl")
+    ]
     return [file.read_text(encoding="utf-8") for file in steps], _scored(out / "run")
 
 
 def _studied(out: Path) -> Any:
-    tables = {file.name: file.read_bytes() for file in sorted((out / "tables").iterdir())}
+    tables = {
+        file.name: file.read_bytes() for file in sorted((out / "tables").iterdir())
+    }
     found = json.loads((out / "study.json").read_text(encoding="utf-8"))
     found["runs"] = [Path(run).name for run in found["runs"]]
     return found, tables
@@ -222,7 +232,10 @@ def _open_models_once() -> None:
     from clinometer.reliability import variants
 
     open_parser()  # cached: the forks share it
-    opened = {name: open_model(name) for name in ("pocket:bert", "pocket:gpt2-s", variants.CHOOSER)}
+    opened = {
+        name: open_model(name)
+        for name in ("pocket:bert", "pocket:gpt2-s", variants.CHOOSER)
+    }
     module: Any
     for module in (taus, variants):
         module.open_model = lambda name, **_: opened[name]

@@ -73,7 +73,13 @@ ITEM = re.compile(r'action="/judge".*\s<input type="hidden" name="item" value="(
 #: Ends of our own making, and SIGKILL.
 ENDS = (0, 2, 3, 130, 143, -signal.SIGKILL)
 #: Ways in which libraries end when they get no memory.
-WITHOUT_MEMORY = (-signal.SIGABRT, -signal.SIGSEGV, -signal.SIGBUS, -signal.SIGTRAP, 127)
+WITHOUT_MEMORY = (
+    -signal.SIGABRT,
+    -signal.SIGSEGV,
+    -signal.SIGBUS,
+    -signal.SIGTRAP,
+    127,
+)
 
 
 class Broken(Exception):
@@ -83,9 +89,13 @@ class Broken(Exception):
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--faults", type=int, default=200)
-    parser.add_argument("--first", type=int, default=0, help="number of the first fault")
+    parser.add_argument(
+        "--first", type=int, default=0, help="number of the first fault"
+    )
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--kinds", default=",".join(KINDS), help="of these kinds, in turn")
+    parser.add_argument(
+        "--kinds", default=",".join(KINDS), help="of these kinds, in turn"
+    )
     given = parser.parse_args()
     kinds = given.kinds.split(",")
     with tempfile.TemporaryDirectory() as folder:
@@ -121,9 +131,14 @@ class Bench:
         if name not in self._whole:
             subject = self.subjects[name]
             subject.prepare()
-            out, moments = self.folder / f"{name}-whole", self.folder / f"{name}-moments"
+            out, moments = (
+                self.folder / f"{name}-whole",
+                self.folder / f"{name}-moments",
+            )
             modules = self.folder / f"{name}-modules"
-            status, said = wait(self.attempt(subject, out, lambda: count_moments(moments), modules))
+            status, said = wait(
+                self.attempt(subject, out, lambda: count_moments(moments), modules)
+            )
             assert status == 0, said
             for module in modules.read_text().split():  # once, for all attempts to come
                 with contextlib.suppress(ImportError):
@@ -136,7 +151,9 @@ class Bench:
             )
         return self._whole[name]
 
-    def run(self, first: int, faults: int, seed: int, kinds: list[str]) -> dict[str, Any]:
+    def run(
+        self, first: int, faults: int, seed: int, kinds: list[str]
+    ) -> dict[str, Any]:
         counts: collections.Counter[str] = collections.Counter()
         broken: list[str] = []
         names = list(self.subjects)
@@ -179,10 +196,14 @@ class Bench:
                 raise Broken(f"neither writer finished: {ended}")
         else:
             moment = rng.randrange(1, whole.moments + 1)
-            child, said = self.attempt(whole.subject, out, lambda: fault(kind, moment, rng))
+            child, said = self.attempt(
+                whole.subject, out, lambda: fault(kind, moment, rng)
+            )
             if kind == "kill-any":
                 time.sleep(rng.uniform(0.0, whole.seconds))
-                os.kill(child, signal.SIGKILL)  # a child that has ended is there until waited for
+                os.kill(
+                    child, signal.SIGKILL
+                )  # a child that has ended is there until waited for
             ended = [wait((child, said))]
             check_lines(ended, *(WITHOUT_MEMORY if kind == "memory" else ()))
             if kind == "truncate":
@@ -196,13 +217,17 @@ class Bench:
         status, text = wait(self.attempt(whole.subject, out, behind))
         check_lines([(status, text)])
         if status:
-            if kind != "truncate" or not any(word in text for word in ("damaged", "--fresh")):
+            if kind != "truncate" or not any(
+                word in text for word in ("damaged", "--fresh")
+            ):
                 raise Broken(f"does not resume: status {status}: {text[-300:]}")
             how = "refused, then --fresh"
             status, text = wait(self.attempt(whole.subject, out, None, None, "--fresh"))
         if status or whole.subject.outcome(out) != whole.expected:
             raise Broken(f"other results (status {status}): {text[-300:]}")
-        left = [file.name for file in out.rglob("*") if file.suffix in (".tmp", ".lock")]
+        left = [
+            file.name for file in out.rglob("*") if file.suffix in (".tmp", ".lock")
+        ]
         if left:
             raise Broken(f"left behind: {left}")
         return how
@@ -339,7 +364,9 @@ def fault(kind: str, moment: int, rng: random.Random) -> None:
             raise OSError(FAILURES[kind], os.strerror(FAILURES[kind]))
         if kind == "kill-after":
             go_on()
-        how = {"interrupt": signal.SIGINT, "terminate": signal.SIGTERM}.get(kind, signal.SIGKILL)
+        how = {"interrupt": signal.SIGINT, "terminate": signal.SIGTERM}.get(
+            kind, signal.SIGKILL
+        )
         os.kill(os.getpid(), how)
         return go_on()
 
@@ -379,8 +406,18 @@ def annotate(database: str, folder: Path, rng: random.Random) -> str:
 
 def annotation(folder: Path, database: str) -> list[str]:
     dataset = folder / "statements.csv"
-    dataset.write_text("id,sentence\n" + "".join(f"{n},Text {n}.\n" for n in range(ANSWERS)))
-    return ["reliability", "annotate", str(dataset), "--mode", "rating", "--database", database]
+    dataset.write_text(
+        "id,sentence\n" + "".join(f"{n},Text {n}.\n" for n in range(ANSWERS))
+    )
+    return [
+        "reliability",
+        "annotate",
+        str(dataset),
+        "--mode",
+        "rating",
+        "--database",
+        database,
+    ]
 
 
 @functools.cache
@@ -391,7 +428,9 @@ def whole_annotation(folder: Path) -> float:
     import clinometer.web.annotation.pages  # noqa: F401
 
     begun = time.monotonic()
-    with serving(annotation(folder, str(folder / "whole.sqlite")), folder, None) as link:
+    with serving(
+        annotation(folder, str(folder / "whole.sqlite")), folder, None
+    ) as link:
         judge(link, {}, set())
     return time.monotonic() - begun
 
@@ -410,7 +449,10 @@ def serving(words: list[str], folder: Path, delay: float | None) -> Iterator[str
     try:
         ended = 0
         while "Ctrl+C" not in said.read_text() and not ended:
-            ended = os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+            ended = (
+                os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+                is not None
+            )
             time.sleep(0.01)
         links = re.findall(r"http\S+", said.read_text())
         yield links[0] if links else ""
@@ -424,15 +466,26 @@ def judge(link: str, sent: dict[int, str], told: set[int]) -> None:
     if not link:
         return
     base, path = link.split("/?")
-    with contextlib.suppress(httpx.TransportError), httpx.Client(base_url=base) as client:
+    with (
+        contextlib.suppress(httpx.TransportError),
+        httpx.Client(base_url=base) as client,
+    ):
         client.get(f"/?{path}")
         client.post("/begin")
         while found := ITEM.search(client.get("/judge").text):
             place = int(found[1])
             if place in told:
-                raise Broken(f"the answer to {place} was confirmed, and is asked for again")
-            sent[place] = f"{sent[place]}, again" if place in sent else f"answer {place}"
-            answer = {"item": found[1], "value": str(1 + place % 5), "comment": sent[place]}
+                raise Broken(
+                    f"the answer to {place} was confirmed, and is asked for again"
+                )
+            sent[place] = (
+                f"{sent[place]}, again" if place in sent else f"answer {place}"
+            )
+            answer = {
+                "item": found[1],
+                "value": str(1 + place % 5),
+                "comment": sent[place],
+            }
             if client.post("/judge", data=answer).status_code == 303:
                 told.add(place)
 

@@ -55,7 +55,11 @@ class World:
         self.swing = 0.05 * rng.standard_normal((X, C))
 
     def asked(
-        self, lean: float = 1.0, swing: float = 0.0, lower: float = 0.0, refused: float = 0.0
+        self,
+        lean: float = 1.0,
+        swing: float = 0.0,
+        lower: float = 0.0,
+        refused: float = 0.0,
     ) -> Responses:
         """Answers with so much of the lean; `swing` in place of it, by a coin a context."""
         rng, shape = self.rng, (self.X, self.C)
@@ -66,7 +70,10 @@ class World:
         gone = np.zeros(shape)
         gone[0] = refused
         if self.kind == "probabilities":
-            n, other = np.full(shape, np.inf), 100 * np.clip(gone + 0.01 * rng.random(shape), 0, 1)
+            n, other = (
+                np.full(shape, np.inf),
+                100 * np.clip(gone + 0.01 * rng.random(shape), 0, 1),
+            )
             return self._two(p, n, other)
         m = 20 if self.kind == "20 replies" else 5
         n = rng.binomial(m, 1 - np.clip(gone + 0.02, 0, 1)).astype(float)
@@ -135,7 +142,9 @@ def once(kind: str, X: int, C: int, fix: str, seed: int) -> tuple[str, str]:
     )
 
 
-def work(task: tuple[str, int, int, str, int]) -> tuple[tuple[str, int, int, str], str, str]:
+def work(
+    task: tuple[str, int, int, str, int],
+) -> tuple[tuple[str, int, int, str], str, str]:
     kind, X, C, fix, seed = task
     return (kind, X, C, fix), *once(kind, X, C, fix, seed)
 
@@ -146,14 +155,20 @@ def main() -> None:
     )
     parser.add_argument("--repetitions", type=int, default=200)
     parser.add_argument("--processes", type=int, default=1)
-    parser.add_argument("--quick", action="store_true", help="only 6 groups in 40 contexts")
+    parser.add_argument(
+        "--quick", action="store_true", help="only 6 groups in 40 contexts"
+    )
     parser.add_argument("--csv", type=Path)
     args = parser.parse_args()
     groups, contexts = ((6,), (40,)) if args.quick else (GROUPS, CONTEXTS)
     cases = list(itertools.product(KINDS, groups, contexts, RIGHT))
     tasks = [(*case, seed) for case in cases for seed in range(args.repetitions)]
-    found: dict[tuple[str, int, int, str], Counter[str]] = {case: Counter() for case in cases}
-    controls: dict[tuple[str, int, int, str], Counter[str]] = {case: Counter() for case in cases}
+    found: dict[tuple[str, int, int, str], Counter[str]] = {
+        case: Counter() for case in cases
+    }
+    controls: dict[tuple[str, int, int, str], Counter[str]] = {
+        case: Counter() for case in cases
+    }
     with Pool(args.processes) as pool:
         for case, said, of_control in pool.imap_unordered(work, tasks, chunksize=50):
             found[case][said] += 1
@@ -176,7 +191,12 @@ def main() -> None:
             dict(
                 zip(
                     fields,
-                    (*case, right, "" if case[3] == "as its control" else nothing, said),
+                    (
+                        *case,
+                        right,
+                        "" if case[3] == "as its control" else nothing,
+                        said,
+                    ),
                     strict=True,
                 )
             )

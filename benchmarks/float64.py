@@ -46,7 +46,9 @@ def main() -> None:
     parser.add_argument(
         "architectures", nargs="*", default=[f for f in zoo.FAMILIES if f != "xlnet"]
     )
-    parser.add_argument("--groups", type=int, default=6, choices=range(1, len(GROUPS) + 1))
+    parser.add_argument(
+        "--groups", type=int, default=6, choices=range(1, len(GROUPS) + 1)
+    )
     parser.add_argument("--seed", type=int, default=0, help="of the random weights")
     options = parser.parse_args()
     transformers.utils.logging.disable_progress_bar()
@@ -140,7 +142,11 @@ def in_float64(kind: str, folder: Path, tokenizer: Any, topic: Topic) -> Any:
                 p = topic.render(template, group)
                 mass = [
                     sum(
-                        np.exp(direct.log_prob(kind, model, tokenizer, p.before, p.after, word))
+                        np.exp(
+                            direct.log_prob(
+                                kind, model, tokenizer, p.before, p.after, word
+                            )
+                        )
                         for word in words
                     )
                     for words in topic.attributes.values()

@@ -53,7 +53,10 @@ def preferences(rng: np.random.Generator, leanings: np.ndarray, n: int) -> np.nd
         return np.sqrt(GROUPS_SHARE) * one + np.sqrt(1 - GROUPS_SHARE) * own
 
     common = noise()
-    swings = [np.sqrt(MODELS_SHARE) * common + np.sqrt(1 - MODELS_SHARE) * noise() for _ in "ab"]
+    swings = [
+        np.sqrt(MODELS_SHARE) * common + np.sqrt(1 - MODELS_SHARE) * noise()
+        for _ in "ab"
+    ]
     first = 1.0 / (1.0 + np.exp(-(leanings[:, :, None] + SWING * np.stack(swings))))
     return np.stack([first, 1 - first], axis=-1)
 
@@ -66,7 +69,9 @@ def empty_run(n: int, kind: str) -> Run:
         attributes={"a": ("a",), "b": ("b",)},
     )
     counts = [1.0] * n if kind == "even" else [1000.0 / (i + 1) for i in range(n)]
-    contexts = ContextSet("planted", [f"On day {i} the [X] is [Y]" for i in range(n)], counts)
+    contexts = ContextSet(
+        "planted", [f"On day {i} the [X] is [Y]" for i in range(n)], counts
+    )
     settings = AuditSettings()
     info = ModelInfo(name="planted", kind="causal", revision="none")
     made = Preferences(
@@ -88,16 +93,21 @@ def verdicts(n: int, kind: str, planted: float, repeats: int) -> dict[str, float
         leanings = rng.normal(0, 0.8, GROUPS)
         p = preferences(rng, np.stack([further(leanings, planted), leanings]), n)
         run, baseline = (
-            replace(empty, preferences=replace(empty.preferences, values=one)) for one in p
+            replace(empty, preferences=replace(empty.preferences, values=one))
+            for one in p
         )
         counts[decide(run, baseline).verdict] += 1
-    return {verdict: counts[verdict] / repeats for verdict in ("not worse", "cannot tell", "worse")}
+    return {
+        verdict: counts[verdict] / repeats
+        for verdict in ("not worse", "cannot tell", "worse")
+    }
 
 
 def main() -> None:
     repeats = int(sys.argv[1]) if len(sys.argv) > 1 else 200
     rows = [
-        {"contexts": n, "weights": kind, "planted": planted} | verdicts(n, kind, planted, repeats)
+        {"contexts": n, "weights": kind, "planted": planted}
+        | verdicts(n, kind, planted, repeats)
         for n, kind in SETTINGS
         for planted in PLANTED
     ]

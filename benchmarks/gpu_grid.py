@@ -31,17 +31,22 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 BUILTIN = SOURCE / "topics/builtin"
 
 
-def texts(templates: Path | None, n_contexts: int, n_groups: int) -> tuple[list[str], list[str]]:
+def texts(
+    templates: Path | None, n_contexts: int, n_groups: int
+) -> tuple[list[str], list[str]]:
     """Prompts ("The nurse said that"), group by group, and the words of the gender lists."""
     if templates:
         with templates.open() as stream:
             found = [
-                row["template"] for row in itertools.islice(csv.DictReader(stream), n_contexts)
+                row["template"]
+                for row in itertools.islice(csv.DictReader(stream), n_contexts)
             ]
     else:
         verbs = ["said", "stated", "wrote", "felt", "knew", "heard", "saw", "hoped"]
         tails = ["that", "in an interview that", "to the press that", "and"]
-        found = [f"The [X] {verb} {tail} [Y]" for tail in tails for verb in verbs][:n_contexts]
+        found = [f"The [X] {verb} {tail} [Y]" for tail in tails for verb in verbs][
+            :n_contexts
+        ]
     with (BUILTIN / "occupations.csv").open() as stream:
         groups = [row["occupation"] for row in csv.DictReader(stream)][:n_groups]
     ends = [t.removesuffix(" [Y]") for t in found if t.endswith(" [Y]")]
@@ -60,41 +65,59 @@ def trained(kind: str, corpus: Sequence[str], words: Sequence[str], size: int) -
         alphabet = pre_tokenizers.ByteLevel.alphabet()
         names = {"bos_token": "<s>", "eos_token": "</s>"}
         trainer: Any = trainers.BpeTrainer(
-            vocab_size=size, special_tokens=list(names.values()), initial_alphabet=alphabet
+            vocab_size=size,
+            special_tokens=list(names.values()),
+            initial_alphabet=alphabet,
         )
         edges, line = ["<s>"], "<s> $A"
     else:
         made = Tokenizer(models.WordPiece(unk_token="[UNK]"))  # noqa: S106
         made.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-        names = {f"{n}_token": f"[{n.upper()}]" for n in ("pad", "unk", "cls", "sep", "mask")}
-        trainer = trainers.WordPieceTrainer(vocab_size=size, special_tokens=list(names.values()))
+        names = {
+            f"{n}_token": f"[{n.upper()}]" for n in ("pad", "unk", "cls", "sep", "mask")
+        }
+        trainer = trainers.WordPieceTrainer(
+            vocab_size=size, special_tokens=list(names.values())
+        )
         edges, line = ["[CLS]", "[SEP]"], "[CLS] $A [SEP]"
-    made.train_from_iterator([*corpus, *([" " + " ".join(words)] * len(corpus))], trainer)
+    made.train_from_iterator(
+        [*corpus, *([" " + " ".join(words)] * len(corpus))], trainer
+    )
     made.post_processor = processors.TemplateProcessing(
         single=line, special_tokens=[(t, made.token_to_id(t)) for t in edges]
     )
     return transformers.PreTrainedTokenizerFast(tokenizer_object=made, **names)
 
 
-def plain_loop(model: Any, rows: Sequence[list[int]], size: int, mask_id: int | None) -> None:
+def plain_loop(
+    model: Any, rows: Sequence[list[int]], size: int, mask_id: int | None
+) -> None:
     """Padded batches in the order given, logits of every position, one read a word."""
     wanted = range(10, 60)
     with torch.inference_mode():
         for k in range(0, len(rows), size):
             part = rows[k : k + size]
             width = max(map(len, part))
-            ids = torch.tensor([r + [0] * (width - len(r)) for r in part]).to(model.device)
-            mask = torch.tensor([[1] * len(r) + [0] * (width - len(r)) for r in part]).to(
-                ids.device
+            ids = torch.tensor([r + [0] * (width - len(r)) for r in part]).to(
+                model.device
             )
+            mask = torch.tensor(
+                [[1] * len(r) + [0] * (width - len(r)) for r in part]
+            ).to(ids.device)
             logits = model(input_ids=ids, attention_mask=mask).logits
-            slot = mask.sum(1) - 1 if mask_id is None else (ids == mask_id).int().argmax(1)
+            slot = (
+                mask.sum(1) - 1 if mask_id is None else (ids == mask_id).int().argmax(1)
+            )
             found = logits[torch.arange(len(part)), slot].float().log_softmax(-1)
             torch.stack([found[:, w] for w in wanted], dim=1).cpu()
 
 
 def measure(
-    kind: str, settings: argparse.Namespace, stages: Stages, peak: float, device: torch.device
+    kind: str,
+    settings: argparse.Namespace,
+    stages: Stages,
+    peak: float,
+    device: torch.device,
 ) -> None:
     """All stages of one model."""
     from clinometer.models.local.causal import CausalScorer
@@ -109,11 +132,17 @@ def measure(
     prompts = [Prompt(text, "" if causal else " .", space=True) for text in befores]
     pieces, sample = (1300, 4_000) if causal else (1800, 18_000)
     tokenizer = trained(kind, befores[:: max(1, len(befores) // sample)], words, pieces)
-    rows = tokenizer([p.before if causal else p.fill("[MASK]") for p in prompts])["input_ids"]
+    rows = tokenizer([p.before if causal else p.fill("[MASK]") for p in prompts])[
+        "input_ids"
+    ]
     name = "AutoModelForCausalLM" if causal else "AutoModelForMaskedLM"
     config = shape(kind, settings.smoke)
     with torch.device(device):
-        model = getattr(transformers, name).from_config(config, dtype=dtype_on(device)).eval()
+        model = (
+            getattr(transformers, name)
+            .from_config(config, dtype=dtype_on(device))
+            .eval()
+        )
     size = sum(p.numel() for name, p in model.named_parameters() if "embed" not in name)
     length = float(np.mean([len(r) for r in rows]))
     nodes = len(rows) * length
@@ -164,10 +193,16 @@ def measure(
         n, mask_id = min(n, len(rows)), None if causal else tokenizer.mask_token_id
         model.set_attn_implementation("sdpa")
         plain_loop(model, rows[: 4 * batch], batch, mask_id)
-        return speed(n, timed(lambda: plain_loop(model, rows[:n], batch, mask_id), device))
+        return speed(
+            n, timed(lambda: plain_loop(model, rows[:n], batch, mask_id), device)
+        )
 
     fast, slow = (0, 0) if settings.smoke else (16, 10)
-    stages.run(f"{kind}: plain loop, batch 16", slow, lambda: loop(2000 if causal else 6000, 16))
+    stages.run(
+        f"{kind}: plain loop, batch 16",
+        slow,
+        lambda: loop(2000 if causal else 6000, 16),
+    )
     stages.run(f"{kind}: one big padded batch", slow, lambda: loop(16000, 2048))
     stages.run(f"{kind}: clinometer", fast, ours)
     for more in VARIANTS[kind]:
@@ -176,7 +211,9 @@ def measure(
     if causal:
         stages.run(f"{kind}: clinometer rows", 20, lambda: ours(rows=True))
     if device.type == "cuda":
-        stages.record[kind]["peak_gib"] = round(torch.cuda.max_memory_allocated() / 2**30, 1)
+        stages.record[kind]["peak_gib"] = round(
+            torch.cuda.max_memory_allocated() / 2**30, 1
+        )
         torch.cuda.reset_peak_memory_stats()
 
 
@@ -188,7 +225,12 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
 
 def shape(kind: str, smoke: bool) -> Any:
     """Llama-2-7B and BERT-large, or toys of the same architecture."""
-    names = ("hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size")
+    names = (
+        "hidden_size",
+        "num_hidden_layers",
+        "num_attention_heads",
+        "intermediate_size",
+    )
     real = (4096, 32, 32, 11008) if kind == "causal" else (1024, 24, 16, 4096)
     sizes = dict(zip(names, (32, 2, 4, 64) if smoke else real, strict=True))
     if kind == "causal":
@@ -202,8 +244,12 @@ def main() -> None:
     parser.add_argument("--contexts", type=int, default=2000)
     parser.add_argument("--groups", type=int, default=24)
     parser.add_argument("--kinds", default="masked,causal")
-    parser.add_argument("--seconds", type=float, default=240, help="begin no stage after this")
-    parser.add_argument("--smoke", action="store_true", help="tiny shapes, to try the script")
+    parser.add_argument(
+        "--seconds", type=float, default=240, help="begin no stage after this"
+    )
+    parser.add_argument(
+        "--smoke", action="store_true", help="tiny shapes, to try the script"
+    )
     settings = parser.parse_args()
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     peak = matmul_peak(device)

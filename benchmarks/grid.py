@@ -94,7 +94,9 @@ class Work:
         start, used = time.perf_counter(), time.process_time()
         yield row
         seconds, used = time.perf_counter() - start, time.process_time() - used
-        flops = 2.0 * (self.tokens * self.layers + self.reads * self.vocabulary * self.width)
+        flops = 2.0 * (
+            self.tokens * self.layers + self.reads * self.vocabulary * self.width
+        )
         row |= {
             "prompts_per_s": round(n_prompts / seconds, 3),
             "seconds": round(seconds, 2),
@@ -104,7 +106,9 @@ class Work:
             "gflop_per_prompt": round(flops / n_prompts / 1e9, 3),
             "utilisation": round(flops / seconds / peak, 3),
             # A machine shared with others: what was computed in the time that was really ours.
-            "utilisation_of_cpu_time": round(flops / used / (peak / torch.get_num_threads()), 3),
+            "utilisation_of_cpu_time": round(
+                flops / used / (peak / torch.get_num_threads()), 3
+            ),
         }
 
 
@@ -130,7 +134,9 @@ class Peer:
         self.report = scorer.word_report(words, space=True)
         ids = self.tokenizer.convert_tokens_to_ids
         self.tokens = {
-            w: ids(list(self.report.tokens[w])) for w in words if w not in self.report.left_out
+            w: ids(list(self.report.tokens[w]))
+            for w in words
+            if w not in self.report.left_out
         }
 
     def logits(self, rows: Sequence[list[int]]) -> torch.Tensor:
@@ -148,16 +154,22 @@ class Peer:
             for j, word in enumerate(self.words):
                 if word in row:
                     longer = [
-                        np.exp(row[w]) for w in self.report.prefixes.get(word, ()) if w in row
+                        np.exp(row[w])
+                        for w in self.report.prefixes.get(word, ())
+                        if w in row
                     ]
                     rest = np.exp(row[word]) - sum(longer)
                     out[i, j] = np.log(rest) if rest > 0 else -np.inf
         return out
 
-    def plain_loop(self, prompts: Sequence[Prompt], *, single: bool) -> list[dict[str, float]]:
+    def plain_loop(
+        self, prompts: Sequence[Prompt], *, single: bool
+    ) -> list[dict[str, float]]:
         found: list[dict[str, float]] = [{} for _ in prompts]
         for k in range(0, len(prompts), BATCH):
-            heads = self.tokenizer([p.before for p in prompts[k : k + BATCH]])["input_ids"]
+            heads = self.tokenizer([p.before for p in prompts[k : k + BATCH]])[
+                "input_ids"
+            ]
             logits = self.logits(heads)
             for i, head in enumerate(heads):
                 at_slot = logits[i, len(head) - 1].log_softmax(-1)
@@ -170,16 +182,22 @@ class Peer:
                 logits = self.logits([head + ids[:-1] for head in heads])
                 for i, head in enumerate(heads):
                     path = logits[i, len(head) - 1 :].log_softmax(-1)
-                    found[k + i][word] = sum(float(path[n, t]) for n, t in enumerate(ids))
+                    found[k + i][word] = sum(
+                        float(path[n, t]) for n, t in enumerate(ids)
+                    )
         return found
 
-    def requests(self, prompts: Sequence[Prompt], *, shared: bool) -> list[dict[str, float]]:
+    def requests(
+        self, prompts: Sequence[Prompt], *, shared: bool
+    ) -> list[dict[str, float]]:
         heads = self.tokenizer([p.before for p in prompts])["input_ids"]
         rows: dict[Any, list[tuple[int, str]]] = {}
         for i, head in enumerate(heads):
             for word, ids in self.tokens.items():
                 row = tuple(head + ids[:-1])
-                rows.setdefault((i, row) if shared else (i, row, word), []).append((i, word))
+                rows.setdefault((i, row) if shared else (i, row, word), []).append(
+                    (i, word)
+                )
         found: list[dict[str, float]] = [{} for _ in prompts]
         order = sorted(rows, key=lambda key: (-len(key[1]), key[1]))
         for k in range(0, len(order), BATCH):
@@ -213,10 +231,15 @@ class Peer:
     def lm_eval(self, prompts: Sequence[Prompt]) -> list[dict[str, float]]:
         from lm_eval.models.huggingface import HFLM
 
-        harness = HFLM(pretrained=self.model, tokenizer=self.tokenizer, batch_size=BATCH)
+        harness = HFLM(
+            pretrained=self.model, tokenizer=self.tokenizer, batch_size=BATCH
+        )
         heads = self.tokenizer([p.before for p in prompts])["input_ids"]
         pairs = [(i, word) for i in range(len(prompts)) for word in self.tokens]
-        asked = [((prompts[i].before, word), heads[i], self.tokens[word]) for i, word in pairs]
+        asked = [
+            ((prompts[i].before, word), heads[i], self.tokens[word])
+            for i, word in pairs
+        ]
         found: list[dict[str, float]] = [{} for _ in prompts]
         answers = harness._loglikelihood_tokens(asked, disable_tqdm=True)
         for (i, word), (value, _) in zip(pairs, answers, strict=True):
@@ -227,7 +250,9 @@ class Peer:
 def compiled(model: Any) -> Any:
     """The model with its layers compiled, each for any number of rows."""
     layers = max(
-        (m for m in model.modules() if isinstance(m, torch.nn.ModuleList)), key=len, default=[]
+        (m for m in model.modules() if isinstance(m, torch.nn.ModuleList)),
+        key=len,
+        default=[],
     )
     for layer in layers:
         layer.compile(dynamic=True)
@@ -243,7 +268,11 @@ def in_integers(model: Any) -> Any:
 
 
 def scored_by(
-    variant: str, plain: Any, scorer: Any, prompts: Sequence[Prompt], words: Sequence[str]
+    variant: str,
+    plain: Any,
+    scorer: Any,
+    prompts: Sequence[Prompt],
+    words: Sequence[str],
 ) -> tuple[dict[str, Any], np.ndarray]:
     """The prompts scored by a changed copy of the model, and how fast after a first pass."""
     model = VARIANTS[variant](copy.deepcopy(plain))
@@ -256,7 +285,9 @@ def scored_by(
     return {
         "prompts": len(prompts),
         "prompts_per_s": round(len(prompts) / passes[1], 3),
-        "cpu_ms_per_prompt": round((time.process_time() - used) / len(prompts) * 1e3, 2),
+        "cpu_ms_per_prompt": round(
+            (time.process_time() - used) / len(prompts) * 1e3, 2
+        ),
         "first_pass_s": round(passes[0], 2),
     }, found
 
@@ -276,24 +307,36 @@ def main() -> None:
     parser.add_argument("--groups", type=int, default=120)
     parser.add_argument("--templates", type=Path, help="CSV with a column `template`")
     parser.add_argument("--variants", nargs="*", choices=list(VARIANTS), default=[])
-    parser.add_argument("--peer-batches", type=int, default=2, help="of 16 cells for slow ways")
-    parser.add_argument("--request-cells", type=int, default=4, help="for the slowest ways")
+    parser.add_argument(
+        "--peer-batches", type=int, default=2, help="of 16 cells for slow ways"
+    )
+    parser.add_argument(
+        "--request-cells", type=int, default=4, help="for the slowest ways"
+    )
     parser.add_argument("--tolerance", type=float, default=1e-4)
     parser.add_argument("--seed", type=int, default=0)
     settings = parser.parse_args()
     warnings.simplefilter("ignore")
-    scorer: Any = open_model(settings.model, load=LoadOptions(device="cpu", dtype="float32"))
+    scorer: Any = open_model(
+        settings.model, load=LoadOptions(device="cpu", dtype="float32")
+    )
     topic = load_topic("gender")
     contexts = templates(settings.templates, settings.contexts)
-    prompts = [topic.render(t, g) for t in contexts for g in topic.groups[: settings.groups]]
+    prompts = [
+        topic.render(t, g) for t in contexts for g in topic.groups[: settings.groups]
+    ]
     words = list(topic.words)
     peer, plain, peak = Peer(scorer, words), copy.deepcopy(scorer.model), sgemm_peak()
     same = peer.report.same_tokens
-    named = {c: [same.get(w, w) for w in members] for c, members in topic.attributes.items()}
+    named = {
+        c: [same.get(w, w) for w in members] for c, members in topic.attributes.items()
+    }
     counts = membership(words, named)
     work = Work(scorer.model)
     rng = np.random.default_rng(settings.seed)
-    starts = rng.permutation(max(1, len(prompts) // BATCH))[: settings.peer_batches] * BATCH
+    starts = (
+        rng.permutation(max(1, len(prompts) // BATCH))[: settings.peer_batches] * BATCH
+    )
     cells = [int(i) for s in starts for i in range(s, min(s + BATCH, len(prompts)))]
     sample = [prompts[i] for i in cells]
     rows: dict[str, dict[str, Any]] = {}
@@ -312,17 +355,26 @@ def main() -> None:
         row, found = scored_by(name, plain, scorer, prompts, words)
         mine, theirs = (preference(t, counts).p for t in (ours[single], found))
         rows[f"{label}_{name}"] = row | {
-            "largest_difference_of_preferences": float(np.nanmax(np.abs(mine - theirs))),
+            "largest_difference_of_preferences": float(
+                np.nanmax(np.abs(mine - theirs))
+            ),
             "times_float32": round(
-                row["prompts_per_s"] / rows.get(f"{label}_float32", row)["prompts_per_s"],
+                row["prompts_per_s"]
+                / rows.get(f"{label}_float32", row)["prompts_per_s"],
                 3,
             ),
         }
         print(f"{label}_{name}", rows[f"{label}_{name}"], file=sys.stderr)
     few = settings.request_cells
-    ways: dict[str, tuple[bool, int, Callable[[Sequence[Prompt]], list[dict[str, float]]]]] = {
+    ways: dict[
+        str, tuple[bool, int, Callable[[Sequence[Prompt]], list[dict[str, float]]]]
+    ] = {
         "plain_loop": (False, len(sample), lambda p: peer.plain_loop(p, single=False)),
-        "plain_loop_single": (True, len(sample), lambda p: peer.plain_loop(p, single=True)),
+        "plain_loop_single": (
+            True,
+            len(sample),
+            lambda p: peer.plain_loop(p, single=True),
+        ),
         "minicons": (False, few, peer.minicons),
         "requests": (False, few, lambda p: peer.requests(p, shared=False)),
         "requests_shared": (False, few, lambda p: peer.requests(p, shared=True)),
@@ -336,7 +388,8 @@ def main() -> None:
         with work.measured(n, peak) as rows[name]:
             answers = way(sample[:n])
         mine, theirs = (
-            preference(table, counts).p for table in (ours[single][cells[:n]], peer.table(answers))
+            preference(table, counts).p
+            for table in (ours[single][cells[:n]], peer.table(answers))
         )
         ours_row = rows["clinometer_single" if single else "clinometer"]
         base, base_cpu = ours_row["prompts_per_s"], ours_row["cpu_ms_per_prompt"]
@@ -347,7 +400,9 @@ def main() -> None:
         }
         print(name, rows[name], file=sys.stderr)
     limit = settings.tolerance + 1e-4
-    worst = max((rows[name]["largest_difference_of_preferences"] for name in ways), default=0.0)
+    worst = max(
+        (rows[name]["largest_difference_of_preferences"] for name in ways), default=0.0
+    )
     ratios = {name: rows[name]["clinometer_is_faster_by"] for name in ways}
     record = {
         "benchmark": "grid",

@@ -68,7 +68,10 @@ def bias_row(
     plain, better = np.zeros((times, 2)), np.zeros((times, 2))
     for i in range(times):
         p = draw(rng, X, n)
-        for rows, report in ((plain, decompose(p)), (better, estimate_risks(p, **more))):
+        for rows, report in (
+            (plain, decompose(p)),
+            (better, estimate_risks(p, **more)),
+        ):
             rows[i] = report.R_bias.value, report.R_volatility.value
     off, left = plain.mean(axis=0) - truth[1:], better.mean(axis=0) - truth[1:]
     return {
@@ -95,7 +98,9 @@ def biases(times: int) -> list[Any]:
                 draw: Draw = lambda rng, X, n, a=a, b=b: pair(rng.beta(a, b, (X, n)))  # noqa: E731
                 more = times * 10 if X == 1 else times
                 rows.append(
-                    bias_row(f"Beta({a},{b})", draw, beta_truth(a, b), n=n, X=X, times=more)
+                    bias_row(
+                        f"Beta({a},{b})", draw, beta_truth(a, b), n=n, X=X, times=more
+                    )
                 )
     many = np.random.default_rng(0).dirichlet(np.full(5, 2.0), 1_000_000)
     whole = float(((many.max(axis=1) * 5 - 1) / 4).mean())
@@ -114,7 +119,9 @@ def biases(times: int) -> list[Any]:
         rows.append(
             bias_row(
                 "Beta(5,5), sampled",
-                lambda rng, X, n, m=m: pair(rng.binomial(m, rng.beta(5, 5, (X, n))) / m),
+                lambda rng, X, n, m=m: pair(
+                    rng.binomial(m, rng.beta(5, 5, (X, n))) / m
+                ),
                 beta_truth(5, 5),
                 n=350,
                 X=20,

@@ -43,14 +43,27 @@ class Setting:
 CHOOSE = [
     Setting("lenient", ((0.95, 0.05), (0.3, 0.7)), 0.5),
     Setting("noisy", ((0.8, 0.2), (0.2, 0.8)), 0.0, replies=30),
-    Setting("three", ((0.85, 0.1, 0.05), (0.15, 0.8, 0.05), (0.1, 0.2, 0.7)), 0.4, labels=500),
+    Setting(
+        "three",
+        ((0.85, 0.1, 0.05), (0.15, 0.8, 0.05), (0.1, 0.2, 0.7)),
+        0.4,
+        labels=500,
+    ),
 ]
 REPORT = [
-    Setting("harsh", ((0.72, 0.28), (0.06, 0.94)), 0.7, groups=12, contexts=50, replies=24),
-    Setting("even", ((0.85, 0.15), (0.12, 0.88)), 0.3, contexts=80, replies=16, labels=400),
-    Setting("parity", ((0.9, 0.1), (0.25, 0.75)), 0.0, groups=8, contexts=70, replies=30),
+    Setting(
+        "harsh", ((0.72, 0.28), (0.06, 0.94)), 0.7, groups=12, contexts=50, replies=24
+    ),
+    Setting(
+        "even", ((0.85, 0.15), (0.12, 0.88)), 0.3, contexts=80, replies=16, labels=400
+    ),
+    Setting(
+        "parity", ((0.9, 0.1), (0.25, 0.75)), 0.0, groups=8, contexts=70, replies=30
+    ),
     Setting("few labels", ((0.9, 0.1), (0.2, 0.8)), 0.6, contexts=100, labels=100),
-    Setting("sharp", ((0.98, 0.02), (0.04, 0.96)), 0.5, replies=12, labels=200, swing=1.2),
+    Setting(
+        "sharp", ((0.98, 0.02), (0.04, 0.96)), 0.5, replies=12, labels=200, swing=1.2
+    ),
     Setting(
         "rubric of three",
         ((0.9, 0.06, 0.04), (0.1, 0.75, 0.15), (0.05, 0.1, 0.85)),
@@ -83,7 +96,9 @@ class Planted:
         """People's shares [X, C, K]."""
         given, K = self.setting, len(self.matrix)
         shared = self.rng.standard_normal((1, contexts, K)) * np.sqrt(given.rho)
-        own = self.rng.standard_normal((given.groups, contexts, K)) * np.sqrt(1 - given.rho)
+        own = self.rng.standard_normal((given.groups, contexts, K)) * np.sqrt(
+            1 - given.rho
+        )
         logits = self.leans + given.swing * (shared + own)
         p = np.exp(logits)
         return p / p.sum(axis=-1, keepdims=True)

@@ -45,7 +45,9 @@ def contexts(n: int) -> ContextSet:
 
 def child(arguments: argparse.Namespace) -> None:
     """One attempt. Says on stdout which cells it begins to score."""
-    executors: Any = importlib.import_module("clinometer.runs.audit")  # the module, no function
+    executors: Any = importlib.import_module(
+        "clinometer.runs.audit"
+    )  # the module, no function
 
     open_model = executors.open_model
 
@@ -67,12 +69,16 @@ def child(arguments: argparse.Namespace) -> None:
         topic=topic.select(topic.group_names[: arguments.groups]),
         contexts=contexts(arguments.contexts),
         out=arguments.child,
-        settings=AuditSettings(words=WordOptions(single_token=arguments.words == "single")),
+        settings=AuditSettings(
+            words=WordOptions(single_token=arguments.words == "single")
+        ),
         cache=False,
     )
 
 
-def attempt(arguments: argparse.Namespace, out: Path, seconds: float | None) -> dict[str, Any]:
+def attempt(
+    arguments: argparse.Namespace, out: Path, seconds: float | None
+) -> dict[str, Any]:
     """Run the audit; after `seconds` kill it. Cells begun, cells that came to the folder, how."""
     before = stored(out)
     command = [sys.executable, __file__, "--child", str(out)]
@@ -108,7 +114,15 @@ def differences(one: Path, two: Path) -> list[str]:
     """What is not identical between two finished runs."""
     first, second = Run.load(one), Run.load(two)
     found = [] if first.preferences.equals(second.preferences) else ["preferences"]
-    for name in ("summary", "corrected", "verdict", "counts", "n_eff", "preference_bound", "words"):
+    for name in (
+        "summary",
+        "corrected",
+        "verdict",
+        "counts",
+        "n_eff",
+        "preference_bound",
+        "words",
+    ):
         if getattr(first.record, name) != getattr(second.record, name):
             found.append(name)
     for name in ("groups", "contexts", "preferences"):

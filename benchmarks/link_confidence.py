@@ -66,7 +66,9 @@ def links(parsed: Parsed) -> Iterator[tuple[Link, LinkFacts]]:
     """The links that the rules do not forbid."""
     for token in parsed.doc:
         clause = token.lower_ in SUBJECT_PRONOUNS
-        if not token.i or not (clause or (token.lower_ in POSSESSIVES and token.dep_ == "poss")):
+        if not token.i or not (
+            clause or (token.lower_ in POSSESSIVES and token.dep_ == "poss")
+        ):
             continue
         try:
             link = clause_link(token) if clause else word_link(token)
@@ -87,15 +89,22 @@ def gap_cases(parser: SpacyParser, path: Path) -> Iterator[Case]:
         for link, facts in links(one):
             for name in "AB" if link.y.idx == at else "":
                 start = int(row[f"{name}-offset"]) - begin
-                if 0 <= start <= link.subject.idx < start + len(row[name]) and start < at:
-                    yield Case("gap", row["URL"], facts, row[f"{name}-coref"].upper() == "TRUE")
+                if (
+                    0 <= start <= link.subject.idx < start + len(row[name])
+                    and start < at
+                ):
+                    yield Case(
+                        "gap", row["URL"], facts, row[f"{name}-coref"].upper() == "TRUE"
+                    )
 
 
 def document_cases(parser: SpacyParser, source: str, path: Path) -> Iterator[Case]:
     """The links of one document of GUM (.conllu) or LitBank (.conll)."""
     wanted = []
     for block in path.read_text(encoding="utf-8").split("\n\n"):
-        rows = [line.split("\t") for line in block.splitlines() if line and line[0] != "#"]
+        rows = [
+            line.split("\t") for line in block.splitlines() if line and line[0] != "#"
+        ]
         sentence = _gum(rows) if source == "gum" else _litbank(rows)
         if not _PRONOUNS.isdisjoint(word.lower() for word in sentence.words):
             wanted.append(sentence)
@@ -113,7 +122,9 @@ def document_cases(parser: SpacyParser, source: str, path: Path) -> Iterator[Cas
 def _gum(rows: list[list[str]]) -> Sentence:
     rows = [row for row in rows if row[0].isdigit()]
     marks = [re.search(r"Entity=([^|]*)", row[9]) for row in rows]
-    pieces = [re.findall(r"\([^()]+\)?|[^()]+\)", mark[1]) if mark else [] for mark in marks]
+    pieces = [
+        re.findall(r"\([^()]+\)?|[^()]+\)", mark[1]) if mark else [] for mark in marks
+    ]
     heads = [int(row[6]) - 1 for row in rows]
     return _with_mentions([row[1] for row in rows], heads, pieces)
 
@@ -123,7 +134,9 @@ def _litbank(rows: list[list[str]]) -> Sentence:
     return _with_mentions([row[3] for row in rows], [], pieces)
 
 
-def _with_mentions(words: list[str], heads: list[int], pieces: list[list[str]]) -> Sentence:
+def _with_mentions(
+    words: list[str], heads: list[int], pieces: list[list[str]]
+) -> Sentence:
     """The mentions within a sentence: "(3" opens, "3)" closes, "(3)" does both."""
     sentence = Sentence(words, [True] * len(words), [], heads, [set() for _ in words])
     opened: list[tuple[str, int]] = []
@@ -163,7 +176,9 @@ def design(cases: list[Case]) -> FloatArray:
 
 def fit(x: FloatArray, y: FloatArray) -> FloatArray:
     """The coefficients, by Newton's method; the first constant is not shrunk."""
-    ridge = np.diag([0, *[PENALTY_OF_SOURCE] * len(SOURCES)] + [PENALTY] * (x.shape[1] - 3))
+    ridge = np.diag(
+        [0, *[PENALTY_OF_SOURCE] * len(SOURCES)] + [PENALTY] * (x.shape[1] - 3)
+    )
     found = np.zeros(x.shape[1])
     for _ in range(50):
         p = predict(x, found)
@@ -176,7 +191,9 @@ def predict(x: FloatArray, weights: FloatArray) -> FloatArray:
     return 1 / (1 + np.exp(-x @ weights))
 
 
-def out_of_fold(x: FloatArray, y: FloatArray, documents: list[str], repeat: int) -> FloatArray:
+def out_of_fold(
+    x: FloatArray, y: FloatArray, documents: list[str], repeat: int
+) -> FloatArray:
     """What a model says that saw no case of the document, as if every case were of GAP."""
     names = sorted(set(documents))
     folds = np.random.default_rng(repeat).permutation(len(names)) % FOLDS
@@ -206,7 +223,9 @@ def show(cases: list[Case]) -> None:
     cases = [case for case in cases if case.facts.kind != "pronoun"]
     x, y = design(cases), np.array([float(case.right) for case in cases])
     names = ["constant", *SOURCES, *list(cases[0].facts.features())[1:]]
-    print(f"# {len(cases)} pairs:", Counter((case.source, case.right) for case in cases))
+    print(
+        f"# {len(cases)} pairs:", Counter((case.source, case.right) for case in cases)
+    )
     for name, weight in zip(names, fit(x, y).tolist(), strict=True):
         print(f'"{name}" = {weight:.3f}')
     documents = [case.document for case in cases]
@@ -215,30 +234,57 @@ def show(cases: list[Case]) -> None:
     said = [out_of_fold(x, y, documents, repeat) for repeat in range(REPEATS)]
     p, right = np.mean(said, axis=0), y > 0
     print("# out of fold, pairs of GAP")
-    for low, high in ((0, 0.6), (0.6, 0.75), (0.75, 0.82), (0.82, 0.86), (0.86, 0.89), (0.89, 1)):
+    for low, high in (
+        (0, 0.6),
+        (0.6, 0.75),
+        (0.75, 0.82),
+        (0.82, 0.86),
+        (0.86, 0.89),
+        (0.89, 1),
+    ):
         inside = gap & (p >= low) & (p < high)
         if inside.any():
-            print(f"# {low}-{high}: said {p[inside].mean():.3f}, {counted(right[inside])}")
+            print(
+                f"# {low}-{high}: said {p[inside].mean():.3f}, {counted(right[inside])}"
+            )
     for least in (0.8, 0.82, 0.84, 0.85, 0.86, 0.87, 0.88):
         kept = p >= least
-        parts = {"he/she": gap & ~word, "his/her": gap & word, "GAP": gap, "GUM, LitBank": ~gap}
+        parts = {
+            "he/she": gap & ~word,
+            "his/her": gap & word,
+            "GAP": gap,
+            "GUM, LitBank": ~gap,
+        }
         print(
-            f"# at least {least}:", *(f"{k} {counted(right[kept & m])};" for k, m in parts.items())
+            f"# at least {least}:",
+            *(f"{k} {counted(right[kept & m])};" for k, m in parts.items()),
         )
 
 
 def _pronoun_kind(case: Case) -> str:
     facts = case.facts
-    rivals = "leading" if facts.leading else "rival" if facts.persons + facts.nouns else "alone"
+    rivals = (
+        "leading"
+        if facts.leading
+        else "rival"
+        if facts.persons + facts.nouns
+        else "alone"
+    )
     return f"{'word' if facts.word else 'clause'}.{rivals}"
 
 
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     arguments.add_argument("gap", type=Path, help="the folder with gap-development.tsv")
-    arguments.add_argument("--gum", type=Path, help="the folder of the .conllu files of GUM")
-    arguments.add_argument("--litbank", type=Path, help="the folder of the .conll files of LitBank")
-    arguments.add_argument("--held-out", type=Path, help="a list of documents to leave out")
+    arguments.add_argument(
+        "--gum", type=Path, help="the folder of the .conllu files of GUM"
+    )
+    arguments.add_argument(
+        "--litbank", type=Path, help="the folder of the .conll files of LitBank"
+    )
+    arguments.add_argument(
+        "--held-out", type=Path, help="a list of documents to leave out"
+    )
     show(list(read(arguments.parse_args())))
 
 

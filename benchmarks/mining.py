@@ -29,7 +29,10 @@ from pathlib import Path
 
 from clinometer.contexts.mining import MineSettings, mine
 from clinometer.contexts.mining.corpora import articles, find_sources
-from clinometer.contexts.mining.languages.english.language import DEFAULT_PARSER, sentences
+from clinometer.contexts.mining.languages.english.language import (
+    DEFAULT_PARSER,
+    sentences,
+)
 from clinometer.topics import load_topic
 
 
@@ -50,7 +53,9 @@ def peak_mb() -> float:
 def by_mining(path: Path, topic: str) -> dict[str, object]:
     import spacy
 
-    spacy.load(DEFAULT_PARSER).pipe([])  # imports and loading are paid before the clock starts
+    spacy.load(DEFAULT_PARSER).pipe(
+        []
+    )  # imports and loading are paid before the clock starts
     settings = MineSettings(topic=load_topic(topic), sample=None)
     start, cpu = time.perf_counter(), time.process_time()
     contexts = mine([path], path.with_name(f"{topic}.csv"), settings, fresh=True)
@@ -83,7 +88,10 @@ def by_pipe(path: Path) -> dict[str, object]:
 def apart(*arguments: str) -> dict[str, float]:
     """Run a part of this script in a process of its own."""
     done = subprocess.run(
-        [sys.executable, __file__, *arguments], capture_output=True, text=True, check=True
+        [sys.executable, __file__, *arguments],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     result: dict[str, float] = json.loads(done.stdout)
     return result
@@ -97,8 +105,12 @@ def speed(corpus: str, number: int) -> dict[str, object]:
         for topic in ("gender", "race"):
             ours = apart(path, "--part", topic)
             result[topic] = ours
-            result[f"{topic}_times_faster"] = round(pipe["seconds"] / ours["seconds"], 2)
-            result[f"{topic}_times_less_cpu"] = round(pipe["cpu_seconds"] / ours["cpu_seconds"], 2)
+            result[f"{topic}_times_faster"] = round(
+                pipe["seconds"] / ours["seconds"], 2
+            )
+            result[f"{topic}_times_less_cpu"] = round(
+                pipe["cpu_seconds"] / ours["cpu_seconds"], 2
+            )
             result[f"{topic}_share_of_sentences_parsed"] = round(
                 ours["sentences_parsed"] / pipe["sentences_parsed"], 4
             )
@@ -134,7 +146,12 @@ def executed(engine: str, path: str, out: str, folder: str) -> None:
 
     ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
     RayPipelineExecutor(
-        pipeline, tasks=8, workers=2, cpus_per_task=1, mem_per_cpu_gb=1, logging_dir=folder
+        pipeline,
+        tasks=8,
+        workers=2,
+        cpus_per_task=1,
+        mem_per_cpu_gb=1,
+        logging_dir=folder,
     ).run()
     ray.shutdown()
 
@@ -144,7 +161,9 @@ def watched(command: list[str]) -> tuple[float, float, float]:
     import psutil
 
     start, seen, largest = time.perf_counter(), dict[int, float](), 0.0
-    running = psutil.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    running = psutil.Popen(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
     while running.poll() is None:
         with contextlib.suppress(psutil.Error):
             for process in [running, *running.children(recursive=True)]:
@@ -162,7 +181,9 @@ def ways(corpus: str, number: int, first: int) -> dict[str, object]:
     """Every way to divide the work, one after the other, and whether the sets have equal bytes."""
     with tempfile.TemporaryDirectory() as name:
         path, result = Path(name) / "articles.jsonl", dict[str, object](articles=number)
-        texts = list(articles(find_sources([corpus])[0], field="text", damage=Counter()))
+        texts = list(
+            articles(find_sources([corpus])[0], field="text", damage=Counter())
+        )
         with path.open("w", encoding="utf-8") as file:
             for n, text in enumerate(itertools.islice(itertools.cycle(texts), number)):
                 file.write(json.dumps({"id": n, "text": text}) + "\n")
@@ -179,7 +200,11 @@ def ways(corpus: str, number: int, first: int) -> dict[str, object]:
                     code = "from clinometer.cli import main; main()"
                     rest = ["mine", str(path), "--out", str(out), *step]
                     taken = watched([sys.executable, "-c", code, *rest])
-                total = [total[0] + taken[0], total[1] + taken[1], max(total[2], taken[2])]
+                total = [
+                    total[0] + taken[0],
+                    total[1] + taken[1],
+                    max(total[2], taken[2]),
+                ]
             sets.add((out.read_bytes(), out.with_suffix(".json").read_bytes()))
             keys = ("seconds", "cpu_seconds", "peak_mb")
             result[way] = dict(zip(keys, (round(t, 1) for t in total), strict=True))
@@ -193,7 +218,16 @@ def kill(corpus: str, number: int) -> dict[str, object]:
         folder = Path(name)
         path = first_articles(corpus, number, folder)
         code = "from clinometer.cli import main; main()"
-        mining = [sys.executable, "-c", code, "mine", str(path), "--sample", "all", "--out"]
+        mining = [
+            sys.executable,
+            "-c",
+            code,
+            "mine",
+            str(path),
+            "--sample",
+            "all",
+            "--out",
+        ]
         whole, killed = folder / "whole" / "c.csv", folder / "killed" / "c.csv"
         for out in (whole, killed):
             out.parent.mkdir()
@@ -202,8 +236,12 @@ def kill(corpus: str, number: int) -> dict[str, object]:
         again = 0
         for turn in range(10):
             shard = [*mining, str(killed), "--shard", f"{turn % 2}/2"]
-            running = subprocess.Popen(shard, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-            while running.poll() is None and len(list(parts.glob("*.json"))) <= len(written):
+            running = subprocess.Popen(
+                shard, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            )
+            while running.poll() is None and len(list(parts.glob("*.json"))) <= len(
+                written
+            ):
                 time.sleep(0.02)
             running.send_signal(signal.SIGKILL)
             running.wait()
@@ -212,7 +250,8 @@ def kill(corpus: str, number: int) -> dict[str, object]:
             written = now
         subprocess.run([*mining, str(killed)], check=True, capture_output=True)
         same = all(
-            whole.with_suffix(ending).read_bytes() == killed.with_suffix(ending).read_bytes()
+            whole.with_suffix(ending).read_bytes()
+            == killed.with_suffix(ending).read_bytes()
             for ending in (".csv", ".json")
         )
         return {"articles": number, "done_twice": again, "same_bytes": same}
@@ -251,8 +290,12 @@ def main() -> None:
     arguments.add_argument(
         "--ways", type=int, nargs="?", const=5, help="the first so many ways, or all"
     )
-    arguments.add_argument("--kill", action="store_true", help="the kill instead of the speed")
-    arguments.add_argument("--long-line", action="store_true", help="the long line instead")
+    arguments.add_argument(
+        "--kill", action="store_true", help="the kill instead of the speed"
+    )
+    arguments.add_argument(
+        "--long-line", action="store_true", help="the long line instead"
+    )
     for hidden in ("--part", "--engine", "--out"):
         arguments.add_argument(hidden, help=argparse.SUPPRESS)
     options = arguments.parse_args()

@@ -56,9 +56,15 @@ FOLDERS, ATOMIC = "tests/security/test_model_folders.py", "tests/storage/test_at
 UNTRUSTED, CLIENT = "storage/untrusted.py", "models/client.py"
 ROUTES = "models/server.py"
 VIEWER, ANNOTATION = "tests/web/test_viewer.py", "tests/web/annotation/test_pages.py"
-TASK, BUDGET = "tests/web/annotation/test_store.py", "tests/models/server/test_chat_budget.py"
+TASK, BUDGET = (
+    "tests/web/annotation/test_store.py",
+    "tests/models/server/test_chat_budget.py",
+)
 
-NAMES, ADAPTERS = "tests/security/test_names.py", "tests/models/local/test_load_adapters.py"
+NAMES, ADAPTERS = (
+    "tests/security/test_names.py",
+    "tests/models/local/test_load_adapters.py",
+)
 IDENTITY, PLANS = "tests/models/catalog/test_weights.py", "tests/runs/test_protocol.py"
 GATE, HARNESS = "tests/gate/test_decision.py", "tests/bridges/lm_eval/test_read.py"
 INPUTS, OUTPUTS = "tests/security/test_inputs.py", "tests/security/test_outputs.py"
@@ -169,16 +175,22 @@ MUTATIONS = (
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--guard", action="append", help="only these guards")
-    parser.add_argument("--first", type=int, default=0, help="number of the first mutation")
+    parser.add_argument(
+        "--first", type=int, default=0, help="number of the first mutation"
+    )
     given = parser.parse_args()
     chosen = [
-        one for one in MUTATIONS[given.first :] if not given.guard or one.guard in given.guard
+        one
+        for one in MUTATIONS[given.first :]
+        if not given.guard or one.guard in given.guard
     ]
     load_packages()
     begun, noticed, survivors = time.monotonic(), 0, []
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder, "src")
-        shutil.copytree(ROOT / "src", copy, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(
+            ROOT / "src", copy, ignore=shutil.ignore_patterns("__pycache__")
+        )
         for one in chosen:
             if found := mutated(one, copy):
                 noticed += 1
@@ -201,12 +213,16 @@ def mutated(one: Mutation, copy: Path) -> str:
         )
     file.write_text(sound.replace(one.old, one.new), encoding="utf-8")
     try:
-        status, said = tested([one.tests, *(["-k", one.only] if one.only else [])], copy)
+        status, said = tested(
+            [one.tests, *(["-k", one.only] if one.only else [])], copy
+        )
     finally:
         file.write_text(sound, encoding="utf-8")
     if status == 0:
         return ""
-    failed = [line for line in said.splitlines() if line.startswith(("FAILED", "ERROR"))]
+    failed = [
+        line for line in said.splitlines() if line.startswith(("FAILED", "ERROR"))
+    ]
     if status != 1 or not failed:
         raise SystemExit(f"{one.tests} -k {one.only!r}: pytest {status}: {said[-600:]}")
     return failed[0].partition(" - ")[0].removeprefix("FAILED ")

@@ -59,11 +59,17 @@ def prepare(statements: Path, versions: Path, out: Path) -> dict[str, Any]:
         known = {row["id"]: row for row in csv.DictReader(stream)}
     out.parent.mkdir(parents=True, exist_ok=True)
     n = 0
-    with gzip.open(versions, "rt", encoding="utf-8") as found, lzma.open(out, "wt") as file:
+    with (
+        gzip.open(versions, "rt", encoding="utf-8") as found,
+        lzma.open(out, "wt") as file,
+    ):
         for line in found:
             record = json.loads(line)
             row = known[record["id"]]
-            texts = [row["sentence"], *(v.strip() for v in record["variants"][:VERSIONS])]
+            texts = [
+                row["sentence"],
+                *(v.strip() for v in record["variants"][:VERSIONS]),
+            ]
             spans = [find_term(text, row["target_term"]) for text in texts]
             file.write(json.dumps([texts, spans], ensure_ascii=False) + "\n")
             n += 1
@@ -75,16 +81,23 @@ def read(data: Path) -> list[Texts]:
     if data.is_file():
         with lzma.open(data, "rt") as stream:
             return [
-                [(t, tuple(map(tuple, s))) for t, s in zip(*json.loads(line), strict=True)]
+                [
+                    (t, tuple(map(tuple, s)))
+                    for t, s in zip(*json.loads(line), strict=True)
+                ]
                 for line in stream
             ]
     fill = ["old", "young", "tired", "famous", "local", "quiet", "new", "honest"]
     places = ["office", "hospital", "school", "station", "market"]
     found = []
-    for who, where in itertools.product(["doctor", "nurse", "teacher", "driver"], places):
+    for who, where in itertools.product(
+        ["doctor", "nurse", "teacher", "driver"], places
+    ):
         text = f"The {{}} {who} at the {where} said that the work of the {{}} day was hard."
         versions = [text.format(a, b) for a in fill for b in places][:VERSIONS]
-        found.append([(v.replace("  ", " "), ()) for v in [text.format("", ""), *versions]])
+        found.append(
+            [(v.replace("  ", " "), ()) for v in [text.format("", ""), *versions]]
+        )
     return found
 
 
@@ -95,7 +108,9 @@ def open_scorer(shape: str, device: torch.device, batch_tokens: int | None) -> A
 
     tokenizer = transformers.PreTrainedTokenizerFast.from_pretrained(POCKET)
     if shape == "pocket":
-        model = transformers.AutoModelForMaskedLM.from_pretrained(POCKET, dtype=dtype_on(device))
+        model = transformers.AutoModelForMaskedLM.from_pretrained(
+            POCKET, dtype=dtype_on(device)
+        )
         model = model.to(device)
     else:
         width, layers, heads, inner, vocabulary = SHAPES[shape]
@@ -108,7 +123,9 @@ def open_scorer(shape: str, device: torch.device, batch_tokens: int | None) -> A
             intermediate_size=inner,
         )
         with torch.device(device):
-            model = transformers.AutoModelForMaskedLM.from_config(config, dtype=dtype_on(device))
+            model = transformers.AutoModelForMaskedLM.from_config(
+                config, dtype=dtype_on(device)
+            )
     info = ModelInfo(shape, "masked", "benchmark")
     return MaskedScorer(model.eval(), tokenizer, info, batch_tokens=batch_tokens)
 
@@ -117,7 +134,9 @@ def released(model: Any, tokenizer: Any, texts: list[str]) -> list[float]:
     """The released procedure: lower-case, no special tokens, one masked sequence at a time."""
     found = []
     for text in texts:
-        ids = tokenizer.encode(text.lower(), add_special_tokens=False, return_tensors="pt")
+        ids = tokenizer.encode(
+            text.lower(), add_special_tokens=False, return_tensors="pt"
+        )
         ids = ids.to(model.device)
         total = 0.0
         for i in range(ids.shape[1]):
@@ -161,7 +180,10 @@ class Ways:
         from clinometer.models.likelihood import score_chunks
 
         some = self.statements[:n]
-        chunks = [[t for s in some[k : k + CHUNK] for t in s] for k in range(0, len(some), CHUNK)]
+        chunks = [
+            [t for s in some[k : k + CHUNK] for t in s]
+            for k in range(0, len(some), CHUNK)
+        ]
         options = self.options[variant]
 
         def work() -> None:
@@ -178,7 +200,9 @@ class Ways:
             released(self.model, self.scorer.tokenizer, texts[:1])
             found: list[float] = []
             seconds = timed(
-                lambda: found.extend(released(self.model, self.scorer.tokenizer, texts)),
+                lambda: found.extend(
+                    released(self.model, self.scorer.tokenizer, texts)
+                ),
                 self.device,
             )
         ours = self.scores["released"][: len(found)]
@@ -225,7 +249,9 @@ class Ways:
         text = " ".join((text * 30).split()[:350])
         before = _memory(self.device, reset=True)
         if at_once:
-            ids = self.scorer.tokenizer(text, return_tensors="pt")["input_ids"].to(self.device)
+            ids = self.scorer.tokenizer(text, return_tensors="pt")["input_ids"].to(
+                self.device
+            )
             rows = ids.repeat(ids.shape[1], 1)
             rows.fill_diagonal_(self.scorer.tokenizer.mask_token_id)
 
@@ -241,7 +267,10 @@ class Ways:
         with self.plain_attention() if at_once else contextlib.nullcontext():
             seconds = timed(work, self.device)
         gib = (_memory(self.device) - before) / 2**30
-        return {"seconds": round(seconds, 3), "peak_gib_beside_the_model": round(gib, 2)}
+        return {
+            "seconds": round(seconds, 3),
+            "peak_gib_beside_the_model": round(gib, 2),
+        }
 
     @staticmethod
     def speed(statements: int, seconds: float, tokens: int) -> dict[str, Any]:
@@ -289,14 +318,24 @@ def computed(ways: Ways) -> dict[str, Any]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--prepare", nargs=2, type=Path, metavar=("STATEMENTS", "VERSIONS"))
-    parser.add_argument("--data", type=Path, default=ROOT / "work/bench/cobias.jsonl.xz")
+    parser.add_argument(
+        "--prepare", nargs=2, type=Path, metavar=("STATEMENTS", "VERSIONS")
+    )
+    parser.add_argument(
+        "--data", type=Path, default=ROOT / "work/bench/cobias.jsonl.xz"
+    )
     parser.add_argument("--shape", default="pocket", choices=["pocket", *SHAPES])
     parser.add_argument("--device", default="cpu")
-    parser.add_argument("--statements", type=int, default=3, help="that every way scores")
-    parser.add_argument("--whole", action="store_true", help="score the whole dataset on a CPU too")
+    parser.add_argument(
+        "--statements", type=int, default=3, help="that every way scores"
+    )
+    parser.add_argument(
+        "--whole", action="store_true", help="score the whole dataset on a CPU too"
+    )
     parser.add_argument("--batch-tokens", type=int)
-    parser.add_argument("--seconds", type=float, default=400, help="begin no stage after this")
+    parser.add_argument(
+        "--seconds", type=float, default=400, help="begin no stage after this"
+    )
     settings = parser.parse_args()
     if settings.prepare:
         print(json.dumps(prepare(*settings.prepare, settings.data)))
@@ -321,7 +360,11 @@ def main() -> None:
         "matmul_peak_tflops": round(peak, 3),
         "dataset": {"statements": len(statements)},
     }
-    out = Path(os.environ["OUT"]) / f"pll-{settings.shape}.json" if os.environ.get("OUT") else None
+    out = (
+        Path(os.environ["OUT"]) / f"pll-{settings.shape}.json"
+        if os.environ.get("OUT")
+        else None
+    )
     stages = Stages(record, settings.seconds, out)
     n, cuda = min(settings.statements, len(statements)), device.type == "cuda"
     ways.ours(1, "equation")  # warm up
@@ -331,15 +374,29 @@ def main() -> None:
     if cuda or settings.whole:
         part = min(len(statements), CHUNK)
         if cuda:
-            stages.run(f"clinometer, {part} statements", 20, lambda: ways.ours(part, "equation"))
-        stages.run("clinometer, whole dataset", 60, lambda: ways.ours(len(statements), "equation"))
+            stages.run(
+                f"clinometer, {part} statements",
+                20,
+                lambda: ways.ours(part, "equation"),
+            )
+        stages.run(
+            "clinometer, whole dataset",
+            60,
+            lambda: ways.ours(len(statements), "equation"),
+        )
     if importlib.util.find_spec("minicons"):
         stages.run("minicons, batch 10", 30, lambda: ways.minicons(n, 10))
     stages.run(
-        "350 words: clinometer", 5 if cuda else 100, lambda: ways.long_statement(at_once=False)
+        "350 words: clinometer",
+        5 if cuda else 100,
+        lambda: ways.long_statement(at_once=False),
     )
     if cuda:
-        stages.run("350 words: all copies at once", 5, lambda: ways.long_statement(at_once=True))
+        stages.run(
+            "350 words: all copies at once",
+            5,
+            lambda: ways.long_statement(at_once=True),
+        )
         for tokens in (8_192, 32_768, 65_536, 131_072):
             scorer.batch_size.tokens = tokens
             stages.run(
@@ -361,7 +418,9 @@ def main() -> None:
 def _utilisation(record: dict[str, Any], scorer: Any, peak: float) -> None:
     """Share of the best matrix product that the whole dataset reached."""
     config, dataset = scorer.model.config, record["dataset"]
-    layer = 4 * config.hidden_size**2 + 2 * config.hidden_size * config.intermediate_size
+    layer = (
+        4 * config.hidden_size**2 + 2 * config.hidden_size * config.intermediate_size
+    )
     flops = 2.0 * dataset["tokens_in_copies"] * layer * config.num_hidden_layers
     flops += 2.0 * dataset["distinct_copies"] * config.hidden_size * config.vocab_size
     for row in record["rows"]:
@@ -377,7 +436,11 @@ def _ratios(record: dict[str, Any]) -> None:
     """
     rows = {row["name"]: row for row in record["rows"] if "seconds" in row}
     pairs = {
-        "released": ("clinometer, released", "released procedure, batch 1", "statements_per_s"),
+        "released": (
+            "clinometer, released",
+            "released procedure, batch 1",
+            "statements_per_s",
+        ),
         "minicons": ("clinometer, original", "minicons, batch 10", "statements_per_s"),
         "released_whole_dataset": (
             "clinometer, whole dataset",

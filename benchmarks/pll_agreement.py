@@ -33,10 +33,20 @@ def loop(model: Any, tokenizer: Any, text: str, *, whole_word: bool) -> float:
     for p, word in enumerate(words):
         if word is None:
             continue
-        hidden = [q == p or (whole_word and q > p and words[q] == word) for q in range(len(ids))]
-        row = [tokenizer.mask_token_id if h else i for h, i in zip(hidden, ids, strict=True)]
+        hidden = [
+            q == p or (whole_word and q > p and words[q] == word)
+            for q in range(len(ids))
+        ]
+        row = [
+            tokenizer.mask_token_id if h else i
+            for h, i in zip(hidden, ids, strict=True)
+        ]
         with torch.inference_mode(), light_kernels():
-            logits = model(input_ids=torch.tensor([row], device=model.device)).logits[0, p].double()
+            logits = (
+                model(input_ids=torch.tensor([row], device=model.device))
+                .logits[0, p]
+                .double()
+            )
         total += float(logits.log_softmax(-1)[ids[p]])
     return total
 
@@ -62,7 +72,9 @@ def main() -> None:
     parser.add_argument("table", type=Path)
     parser.add_argument("--statements", type=int, default=200)
     parser.add_argument("--words", type=int, default=1000, help="none longer than this")
-    parser.add_argument("--double", action="store_true", help="float64 weights, without minicons")
+    parser.add_argument(
+        "--double", action="store_true", help="float64 weights, without minicons"
+    )
     settings = parser.parse_args()
     with settings.table.open(encoding="utf-8") as stream:
         texts = [row["sentence"] for row in csv.DictReader(stream)]
@@ -81,7 +93,8 @@ def main() -> None:
         options = TextOptions(masking=masking, targets="scored")
         ours = score_texts(scorer, [MarkedText(t) for t in texts], options).log_prob
         slow = [
-            loop(scorer.model, scorer.tokenizer, t, whole_word=masking != "original") for t in texts
+            loop(scorer.model, scorer.tokenizer, t, whole_word=masking != "original")
+            for t in texts
         ]
         off = np.abs(ours - np.array(slow))
         record[masking] = {
@@ -91,7 +104,9 @@ def main() -> None:
         }
         if not settings.double:
             theirs = minicons(folder, texts, masking)
-            record[masking]["largest_difference_to_minicons"] = float(np.abs(ours - theirs).max())
+            record[masking]["largest_difference_to_minicons"] = float(
+                np.abs(ours - theirs).max()
+            )
     print(json.dumps(record))
 
 

@@ -53,7 +53,9 @@ def positions(points: str, text: str) -> frozenset[int]:
     if theirs == own:
         return frozenset(before)
     meets = {0: 0}
-    for a, b, size in SequenceMatcher(None, theirs, own, autojunk=False).get_matching_blocks():
+    for a, b, size in SequenceMatcher(
+        None, theirs, own, autojunk=False
+    ).get_matching_blocks():
         meets |= {a + k: b + k for k in range(1, size + 1)}
     return frozenset(meets[max(n for n in meets if n <= place)] for place in before)
 
@@ -68,7 +70,9 @@ def point_score(
         counts += len(a), len(b), len(a & b)
     n_a, n_b, n_both = counts.tolist()
     shares = [(n_both, n_a), (n_both, n_b), (2 * n_both, n_a + n_b)]
-    return PointScore(n_a, n_b, n_both, *(part / n if n else math.nan for part, n in shares))
+    return PointScore(
+        n_a, n_b, n_both, *(part / n if n else math.nan for part, n in shares)
+    )
 
 
 def _letters(text: str) -> str:
@@ -113,7 +117,8 @@ def measured(path: str, every: int = 1) -> dict[str, object]:
     scores = {}
     for name, propose in PROPOSERS.items():
         points = [
-            with_blanks(t, propose(d, s)) for t, d, s in zip(texts, docs, statements, strict=True)
+            with_blanks(t, propose(d, s))
+            for t, d, s in zip(texts, docs, statements, strict=True)
         ]
         scores[name] = asdict(point_score(points, verified, texts))
     return {"statements": len(texts), "parsed_per_second": rate, "scores": scores}

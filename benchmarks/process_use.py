@@ -24,7 +24,9 @@ def use_of(process: int) -> Use:
     fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     ticks = int(fields[11]) + int(fields[12])
     pages = int(Path(f"/proc/{process}/statm").read_text().split()[1])
-    return Use(ticks / os.sysconf("SC_CLK_TCK"), pages * os.sysconf("SC_PAGE_SIZE") / 1e6)
+    return Use(
+        ticks / os.sysconf("SC_CLK_TCK"), pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+    )
 
 
 def finished(command: list[str]) -> dict[str, float]:
@@ -75,7 +77,10 @@ class Watch:
         if n < 8:
             return {}
         found = {}
-        for name, (a, b) in {"early": (n // 4, n // 2), "late": (3 * n // 4, n - 1)}.items():
+        for name, (a, b) in {
+            "early": (n // 4, n // 2),
+            "late": (3 * n // 4, n - 1),
+        }.items():
             (before, then), (after, now) = self.seen[a], self.seen[b]
             each = (now.processor_s - then.processor_s) / max(1, after - before)
             found[name] = {
@@ -90,7 +95,10 @@ def percentiles(seconds: list[float]) -> dict[str, float]:
     """In milliseconds."""
     ordered = sorted(seconds)
     shares = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "max": 1.0}
-    at = {name: min(len(ordered) - 1, int(share * len(ordered))) for name, share in shares.items()}
+    at = {
+        name: min(len(ordered) - 1, int(share * len(ordered)))
+        for name, share in shares.items()
+    }
     return {name: round(1000 * ordered[place], 1) for name, place in at.items()}
 
 

@@ -41,11 +41,25 @@ def plain_differences(table: ReplyTable) -> pd.DataFrame:
         scores = {float(reply): n for reply, n in counts.items() if reply is not None}
         if scores:
             mean = sum(s * n for s, n in scores.items()) / sum(scores.values())
-            axis = "placebo" if place.edit else "baseline" if place.baseline else place.axis
-            differences.append(
-                (place.model, axis, place.edit or place.place.group, place.place.context, mean)
+            axis = (
+                "placebo"
+                if place.edit
+                else "baseline"
+                if place.baseline
+                else place.axis
             )
-    frame = pd.DataFrame(differences, columns=["model", "axis", "level", "context", "score"])
+            differences.append(
+                (
+                    place.model,
+                    axis,
+                    place.edit or place.place.group,
+                    place.place.context,
+                    mean,
+                )
+            )
+    frame = pd.DataFrame(
+        differences, columns=["model", "axis", "level", "context", "score"]
+    )
     base = frame[frame["axis"] == "baseline"].set_index(["model", "context"])["score"]
     rest = frame[frame["axis"] != "baseline"].copy()
     rest = rest.join(base.rename("unedited"), on=["model", "context"])
@@ -75,7 +89,11 @@ def _row(run: Run) -> dict[str, Any]:
         row[f"{name} share"] = part / split.total if split.total > 0 else math.nan
     row |= {"p": split.p, "another group": moved(split)}
     if placebo is not None:
-        ends = {"ratio": placebo.ratio, "ratio low": placebo.low, "ratio high": placebo.high}
+        ends = {
+            "ratio": placebo.ratio,
+            "ratio low": placebo.low,
+            "ratio high": placebo.high,
+        }
         row |= {"irrelevant edit": placebo.edit, **ends}
     return row
 
@@ -134,10 +152,14 @@ def contributions(cells: CellMoments) -> tuple[FloatArray, FloatArray]:
     weights = d.groups[:, None] * (cells.n > 0)
     total = np.maximum(weights.sum(axis=0), 1e-300)
     corrected = (weights * (square - d.noise)).sum(axis=0) / total
-    return np.asarray(corrected), np.asarray((weights * np.sqrt(square)).sum(axis=0) / total)
+    return np.asarray(corrected), np.asarray(
+        (weights * np.sqrt(square)).sum(axis=0) / total
+    )
 
 
-def half_split(models: Sequence[CellMoments], *, halves: int = 100, seed: int = 0) -> HalfSplit:
+def half_split(
+    models: Sequence[CellMoments], *, halves: int = 100, seed: int = 0
+) -> HalfSplit:
     """Does the ranking of models in half of their contexts predict that in the other half?"""
     both = [contributions(cells) for cells in models]
     corrected, plain = (np.stack([pair[i] for pair in both]) for i in (0, 1))
@@ -198,7 +220,11 @@ def main(path: Path, out: Path) -> None:
         "clear": parts[parts["p corrected"] <= 1 - settings.level],
         "halves": pd.DataFrame(ranking),
     }
-    print(json.dumps({name: plain_records(frame) for name, frame in tables.items()}, indent=1))
+    print(
+        json.dumps(
+            {name: plain_records(frame) for name, frame in tables.items()}, indent=1
+        )
+    )
 
 
 if __name__ == "__main__":

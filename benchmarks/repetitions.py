@@ -54,7 +54,9 @@ def main(
     parser = argparse.ArgumentParser(
         description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("out", type=Path, nargs="?", help="JSON lines; none: only printed")
+    parser.add_argument(
+        "out", type=Path, nargs="?", help="JSON lines; none: only printed"
+    )
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--repeats", type=int, default=400)
     parser.add_argument("--seed", type=int, default=0)
@@ -65,7 +67,8 @@ def main(
     todo = [
         setting
         for setting in halves[given.half]
-        if given.only in setting.name and (setting.name, given.seed, given.repeats) not in done
+        if given.only in setting.name
+        and (setting.name, given.seed, given.repeats) not in done
     ]
     began = time.perf_counter()
     with ProcessPoolExecutor(given.jobs) as pool:
@@ -82,13 +85,19 @@ def main(
             if len(mine) < len(_chunks(given.repeats)):
                 continue
             results = [one for start in sorted(mine) for one in mine[start]]
-            identity = {"setting": setting.name, "seed": given.seed, "repeats": given.repeats}
+            identity = {
+                "setting": setting.name,
+                "seed": given.seed,
+                "repeats": given.repeats,
+            }
             line = json.dumps(identity | summary(setting, given.seed, results))
             print(line, flush=True)
             if given.out:
                 with given.out.open("a", encoding="utf-8") as out:
                     out.write(line + "\n")
-    print(f"# {time.perf_counter() - began:.0f} s with {given.jobs} processes", flush=True)
+    print(
+        f"# {time.perf_counter() - began:.0f} s with {given.jobs} processes", flush=True
+    )
 
 
 def _chunks(repeats: int) -> list[range]:

@@ -43,13 +43,18 @@ def main() -> None:
     parser.add_argument("what", nargs="*", choices=[[], *PARTS], default=[])
     parser.add_argument("--contexts", type=int, default=5000, help="of the report")
     parser.add_argument("--runs", type=int, default=1000, help="of the viewer")
-    parser.add_argument("--seconds", type=float, default=60, help="of the viewer's readers")
+    parser.add_argument(
+        "--seconds", type=float, default=60, help="of the viewer's readers"
+    )
     parser.add_argument("--models", type=int, default=20, help="to compare")
     given = parser.parse_args()
     found: dict[str, Any] = {}
     for name in given.what or PARTS:
         with tempfile.TemporaryDirectory() as folder:
-            found[name] = {**PARTS[name](Path(folder), given), "load_average": load_average()}
+            found[name] = {
+                **PARTS[name](Path(folder), given),
+                "load_average": load_average(),
+            }
     print(json.dumps(found, indent=1))
 
 
@@ -57,14 +62,20 @@ def report(folder: Path, given: argparse.Namespace) -> dict[str, Any]:
     made_run(folder / "run", groups=120, contexts=given.contexts)
     out = folder / "report.html"
     used = finished([*COMMAND, "report", str(folder / "run"), "--out", str(out)])
-    return {"contexts": given.contexts, **used, "file_mb": round(out.stat().st_size / 1e6, 2)}
+    return {
+        "contexts": given.contexts,
+        **used,
+        "file_mb": round(out.stat().st_size / 1e6, 2),
+    }
 
 
 def compare(folder: Path, given: argparse.Namespace) -> dict[str, Any]:
     runs = [str(folder / f"model{i}") for i in range(given.models)]
     for i, run in enumerate(runs):
         lean = 0.4 + 0.02 * i
-        made_run(Path(run), groups=120, contexts=200, model=f"made:{i}", seed=i, lean=lean)
+        made_run(
+            Path(run), groups=120, contexts=200, model=f"made:{i}", seed=i, lean=lean
+        )
     return {"models": given.models, **finished([*COMMAND, "compare", *runs, "--json"])}
 
 
@@ -118,9 +129,15 @@ def _readers(
         rng = random.Random(seed)  # noqa: S311  (a simulation)
         with httpx.Client(base_url=address, timeout=600) as client:
             while time.monotonic() < until:
-                page = rng.choices(("/", "/run", "/data", "/words", "/version"), (1, 4, 4, 6, 2))[0]
+                page = rng.choices(
+                    ("/", "/run", "/data", "/words", "/version"), (1, 4, 4, 6, 2)
+                )[0]
                 run = {"id": f"run{rng.randrange(given.runs)}"}
-                cell = {"x": rng.randrange(20), "c": rng.randrange(20)} if page == "/words" else {}
+                cell = (
+                    {"x": rng.randrange(20), "c": rng.randrange(20)}
+                    if page == "/words"
+                    else {}
+                )
                 asked = {} if page == "/" else {**run, **cell}
                 begun = time.perf_counter()
                 client.get(page, params=asked).raise_for_status()

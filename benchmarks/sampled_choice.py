@@ -40,11 +40,19 @@ def main() -> None:
     parser.add_argument("--tokens", type=int, default=3, help="of a reply")
     parser.add_argument("--raw", action="store_true", help="without the chat template")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--out", type=Path, help="keep the runs here, and continue them")
-    parser.add_argument("--port", type=int, default=18_433, help="part of the runs' names")
+    parser.add_argument(
+        "--out", type=Path, help="keep the runs here, and continue them"
+    )
+    parser.add_argument(
+        "--port", type=int, default=18_433, help="part of the runs' names"
+    )
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
-        print(json.dumps(measured(given, given.out or Path(scratch), Path(scratch)), indent=1))
+        print(
+            json.dumps(
+                measured(given, given.out or Path(scratch), Path(scratch)), indent=1
+            )
+        )
 
 
 def measured(given: argparse.Namespace, out: Path, scratch: Path) -> dict[str, Any]:
@@ -57,8 +65,13 @@ def measured(given: argparse.Namespace, out: Path, scratch: Path) -> dict[str, A
     from clinometer.topics import load_topic
 
     topic = load_topic(given.topic)
-    topic = topic.select(topic.group_names[:: max(1, len(topic) // given.groups)][: given.groups])
-    log, weights = scratch / "server.log", unpacked(embedded_gguf(), scratch / "smol.gguf")
+    topic = topic.select(
+        topic.group_names[:: max(1, len(topic) // given.groups)][: given.groups]
+    )
+    log, weights = (
+        scratch / "server.log",
+        unpacked(embedded_gguf(), scratch / "smol.gguf"),
+    )
     seconds = {}
     runs: dict[str, Any] = {}
     with serving(weights, port=given.port, log=log) as url:
@@ -66,7 +79,9 @@ def measured(given: argparse.Namespace, out: Path, scratch: Path) -> dict[str, A
             ("exact", None),
             (
                 "sampled",
-                SampleOptions(replies=given.replies, reply_tokens=given.tokens, seed=given.seed),
+                SampleOptions(
+                    replies=given.replies, reply_tokens=given.tokens, seed=given.seed
+                ),
             ),
         ):
             load = LoadOptions(chat=not given.raw, sampled=sampled)
@@ -101,14 +116,18 @@ def measured(given: argparse.Namespace, out: Path, scratch: Path) -> dict[str, A
     }
 
 
-def compared(exact: Any, shares: np.ndarray, answers: np.ndarray, y: int) -> dict[str, Any]:
+def compared(
+    exact: Any, shares: np.ndarray, answers: np.ndarray, y: int
+) -> dict[str, Any]:
     """How often the interval of a cell, from shares [X, C] of so many answers, holds the exact
     share."""
     held, too_high, too_low, off = 0, 0, 0, []
     cells = np.argwhere(exact.observed & (answers > 0))
     for x, c in cells:
         n = round(float(answers[x, c]))
-        found = binomtest(round(float(shares[x, c]) * n), n).proportion_ci(0.95, method="wilson")
+        found = binomtest(round(float(shares[x, c]) * n), n).proportion_ci(
+            0.95, method="wilson"
+        )
         true = float(exact.values[x, c, y])
         held += int(found.low <= true <= found.high)
         too_high += int(true < found.low)
@@ -133,7 +152,9 @@ def _at_once(run: Any, topic: Any, y: int) -> tuple[np.ndarray, np.ndarray]:
     """Shares of the option among replies that begin with one, and how many these are [X, C]."""
     from clinometer.runs.folder.folder import RunFolder
 
-    texts = [tuple(t.casefold() for t in spelled) for spelled in topic.attributes.values()]
+    texts = [
+        tuple(t.casefold() for t in spelled) for spelled in topic.attributes.values()
+    ]
     X, C = run.preferences.values.shape[:2]
     counts = np.zeros((X, C, len(texts)))
     for cells, scores in RunFolder(run.path).read_scores(
@@ -149,7 +170,12 @@ def _at_once(run: Any, topic: Any, y: int) -> tuple[np.ndarray, np.ndarray]:
 
 def _report(name: str) -> Any:
     def told(*counts: Any) -> None:
-        print(f"\r{name} {' '.join(map(str, counts))}", end="", file=sys.stderr, flush=True)
+        print(
+            f"\r{name} {' '.join(map(str, counts))}",
+            end="",
+            file=sys.stderr,
+            flush=True,
+        )
 
     return told
 

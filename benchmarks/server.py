@@ -46,10 +46,16 @@ def main() -> None:
     parser.add_argument("--tolerance", type=float, default=1e-3)
     parser.add_argument("--single", action="store_true", help="words of one token")
     parser.add_argument("--packed", action="store_true", help="the weights as they are")
-    parser.add_argument("--round-activations", action="store_true", help="on the local side")
+    parser.add_argument(
+        "--round-activations", action="store_true", help="on the local side"
+    )
     parser.add_argument("--top-k", type=int, default=100)
-    parser.add_argument("--out", type=Path, help="keep the runs here, and continue them")
-    parser.add_argument("--port", type=int, default=18_431, help="part of the runs' names")
+    parser.add_argument(
+        "--out", type=Path, help="keep the runs here, and continue them"
+    )
+    parser.add_argument(
+        "--port", type=int, default=18_431, help="part of the runs' names"
+    )
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         out = arguments.out or Path(folder)
@@ -70,15 +76,27 @@ def measured(arguments: argparse.Namespace, out: Path, scratch: Path) -> dict[st
     templates = [o.format(v) for o in OPENINGS for v in VERBS][: arguments.contexts]
     contexts = ContextSet("bench", templates, [1] * len(templates))
     words = WordOptions(tolerance=arguments.tolerance, single_token=arguments.single)
-    model = embedded_gguf() if arguments.packed else unpacked(embedded_gguf(), scratch / "m.gguf")
-    found: dict[str, Any] = {"cells": len(topic) * len(contexts), "packed": arguments.packed}
+    model = (
+        embedded_gguf()
+        if arguments.packed
+        else unpacked(embedded_gguf(), scratch / "m.gguf")
+    )
+    found: dict[str, Any] = {
+        "cells": len(topic) * len(contexts),
+        "packed": arguments.packed,
+    }
 
     def run(name: str, model: str, route: str | None = None, cache: bool = True) -> Any:
         server = ServerOptions(route=route, top_k=arguments.top_k)
         how = AuditSettings(words=words, load=LoadOptions(server=server))
         start = time.monotonic()
         done = audit(
-            model, topic=topic, contexts=contexts, out=out / name, settings=how, cache=cache
+            model,
+            topic=topic,
+            contexts=contexts,
+            out=out / name,
+            settings=how,
+            cache=cache,
         )
         found[f"{name}_seconds"] = round(time.monotonic() - start, 1)
         found[f"{name}_usage"] = done.record.usage
@@ -87,8 +105,13 @@ def measured(arguments: argparse.Namespace, out: Path, scratch: Path) -> dict[st
     local = run("local", "smollm2").values
     if arguments.round_activations:
         with rounded_activations():
-            moved = np.abs(run("rounded", "smollm2", cache=False).values - local).max(axis=2)
-        found["rounding_alone"] = {"largest": float(moved.max()), "mean": float(moved.mean())}
+            moved = np.abs(run("rounded", "smollm2", cache=False).values - local).max(
+                axis=2
+            )
+        found["rounding_alone"] = {
+            "largest": float(moved.max()),
+            "mean": float(moved.mean()),
+        }
     with serving(model, port=arguments.port) as url:
         exact = run("exact", f"openai:{url}#smol").values
         bounded = run("top-k", f"openai:{url}#smol", "top-k")

@@ -30,7 +30,9 @@ LAWS = (
 )
 
 
-def changes(law: str, many: int, n: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+def changes(
+    law: str, many: int, n: int, rng: np.random.Generator
+) -> tuple[FloatArray, FloatArray]:
     """Changes [many, n] and their true mean squares [many]."""
     scale = np.exp(rng.normal(0, 0.5, (many, 1)))
     if law == "normal":
@@ -84,7 +86,9 @@ def main() -> None:
                 if law in real:
                     every = real[law]
                     which = rng.integers(len(every), size=given.statements)
-                    drawn = every[which[:, None], rng.integers(35, size=(given.statements, n))]
+                    drawn = every[
+                        which[:, None], rng.integers(35, size=(given.statements, n))
+                    ]
                     square = (every[which] ** 2).mean(axis=1)
                 else:
                     drawn, square = changes(law, given.statements, n, rng)

@@ -34,19 +34,26 @@ class Bucket:
 
     def take(self) -> bool:
         now = time.monotonic()
-        self.left, self.at = min(self.size, self.left + (now - self.at) * self.rate), now
+        self.left, self.at = (
+            min(self.size, self.left + (now - self.at) * self.rate),
+            now,
+        )
         allowed = self.left >= 1
         self.left -= allowed
         return allowed
 
 
-def serve(pipe: Connection, case: str, latency: float, per_minute: float, halve_at: int) -> None:
+def serve(
+    pipe: Connection, case: str, latency: float, per_minute: float, halve_at: int
+) -> None:
     bucket = Bucket(per_minute / 60, per_minute / 12)
     answered: list[float] = []
     refused: list[float] = []
     allowed: list[tuple[float, float]] = [(time.monotonic(), bucket.rate)]
 
-    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def answer(
+        reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
         try:
             while start := await reader.readuntil(b"\r\n\r\n"):
                 length = next(
@@ -67,11 +74,16 @@ def serve(pipe: Connection, case: str, latency: float, per_minute: float, halve_
                 if ok:
                     await asyncio.sleep(latency)
                 choice = {"message": {"content": "Yes"}, "finish_reason": "stop"}
-                usage = {"prompt_tokens": 50, "completion_tokens": 1, "total_tokens": 51}
+                usage = {
+                    "prompt_tokens": 50,
+                    "completion_tokens": 1,
+                    "total_tokens": 51,
+                }
                 body = json.dumps({"choices": [choice], "usage": usage}).encode()
                 status = "200 OK" if ok else "429 Too Many Requests"
                 writer.write(
-                    f"HTTP/1.1 {status}\r\ncontent-length: {len(body)}\r\n\r\n".encode() + body
+                    f"HTTP/1.1 {status}\r\ncontent-length: {len(body)}\r\n\r\n".encode()
+                    + body
                 )
         except (asyncio.IncompleteReadError, ConnectionError):
             writer.close()
@@ -128,7 +140,9 @@ def main() -> None:
                 "seconds": round(end - start, 1),
                 "share_of_allowed": round(len(answered) / could, 3),
                 "refused": len(refused),
-                "refused_share": round(len(refused) / (len(answered) + len(refused)), 4),
+                "refused_share": round(
+                    len(refused) / (len(answered) + len(refused)), 4
+                ),
                 "requests": usage["requests"],
             }
         )

@@ -40,7 +40,9 @@ def sample(data: Path, n: int, *, rest: bool) -> list[Statement]:
 
 
 def shown(one: Estimate | None) -> str:
-    return "" if one is None else f"{one.value:+.3f} ({one.low:+.2f} to {one.high:+.2f})"
+    return (
+        "" if one is None else f"{one.value:+.3f} ({one.low:+.2f} to {one.high:+.2f})"
+    )
 
 
 def main() -> None:
@@ -63,7 +65,10 @@ def main() -> None:
     published = {s.id: theirs.get(s.id, ()) for s in statements}
     bare = [replace(s, points=None) for s in statements]
     runs: dict[str, ReliabilityRun] = {}
-    for name, some, versions in (("ours", bare, None), ("authors", statements, published)):
+    for name, some, versions in (
+        ("ours", bare, None),
+        ("authors", statements, published),
+    ):
         out = given.out / name
         audit_benchmark(some, out, models=models, variants=versions, settings=settings)
         runs[name] = ReliabilityRun.load(out)
@@ -73,7 +78,9 @@ def main() -> None:
     print(f"{result.statements} statements, {', '.join(models)}")
     print("| | rho | given length | ours ahead by |\n|---|---|---|---|")
     for row in result.rows:
-        print(f"| {row.name} | {shown(row.rho)} | {shown(row.given_length)} | {shown(row.ahead)} |")
+        print(
+            f"| {row.name} | {shown(row.rho)} | {shown(row.given_length)} | {shown(row.ahead)} |"
+        )
     for finding in result.findings:
         print(finding.text)
 

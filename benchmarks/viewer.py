@@ -63,13 +63,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--groups", type=int, default=120)
     parser.add_argument("--contexts", type=int, default=2000)
-    parser.add_argument("--rounds", type=int, default=5, help="how often the page is opened")
+    parser.add_argument(
+        "--rounds", type=int, default=5, help="how often the page is opened"
+    )
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         made_run(folder / "run", groups=given.groups, contexts=given.contexts)
         with _served(folder) as address, _browser() as browser:
-            rounds = [_opened(browser, f"{address}run?id=run") for _ in range(given.rounds)]
+            rounds = [
+                _opened(browser, f"{address}run?id=run") for _ in range(given.rounds)
+            ]
     times = {
         name: _summary([value for one in rounds for value in one[name]])
         for name in ("paint", "complete", "hover", "click", "search")
@@ -96,7 +100,9 @@ def _opened(browser: Any, address: str) -> dict[str, Any]:
     page = context.new_page()
     page.add_init_script(_WATCH)
     page.goto(address)
-    page.wait_for_function("() => window.seen.marks.paint && window.seen.marks.complete")
+    page.wait_for_function(
+        "() => window.seen.marks.paint && window.seen.marks.complete"
+    )
     first = page.evaluate("performance.getEntriesByType('navigation')[0].responseStart")
     size = page.evaluate(
         "performance.getEntriesByType('resource').filter((e) => e.name.includes('/data?'))"
@@ -107,7 +113,9 @@ def _opened(browser: Any, address: str) -> dict[str, Any]:
         step = i / 60
         x = box["x"] + 120 + step * (box["width"] - 140)
         page.mouse.move(x, box["y"] + 40 + (37 * i) % (box["height"] - 80))
-        page.wait_for_function("(n) => (window.seen.took.hover || []).length > n", arg=i)
+        page.wait_for_function(
+            "(n) => (window.seen.took.hover || []).length > n", arg=i
+        )
     if "___" not in page.locator(".reads").inner_text():
         raise SystemExit("pointing at the map reads no sentence")
     page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
@@ -132,7 +140,10 @@ def _opened(browser: Any, address: str) -> dict[str, Any]:
 
 
 def _summary(values: list[float]) -> dict[str, float]:
-    return {"median": round(statistics.median(values), 1), "worst": round(max(values), 1)}
+    return {
+        "median": round(statistics.median(values), 1),
+        "worst": round(max(values), 1),
+    }
 
 
 @contextmanager

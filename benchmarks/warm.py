@@ -28,9 +28,18 @@ def command(arguments: argparse.Namespace, out: Path) -> float:
     """Seconds of one audit."""
     start = time.monotonic()
     clinometer = Path(sys.executable).with_name("clinometer")
-    options = ["--json", "--contexts", arguments.contexts, "--out", out, *arguments.more]
+    options = [
+        "--json",
+        "--contexts",
+        arguments.contexts,
+        "--out",
+        out,
+        *arguments.more,
+    ]
     subprocess.run(
-        [clinometer, "audit", arguments.model, *options], check=True, stdout=subprocess.DEVNULL
+        [clinometer, "audit", arguments.model, *options],
+        check=True,
+        stdout=subprocess.DEVNULL,
     )
     return time.monotonic() - start
 
@@ -39,15 +48,21 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])  # type: ignore[union-attr]
     parser.add_argument("--model", default="smollm2")
     parser.add_argument("--contexts", default="paper-gender")
-    parser.add_argument("more", nargs="*", help="further options of the audit, after --")
+    parser.add_argument(
+        "more", nargs="*", help="further options of the audit, after --"
+    )
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
-        if (models := cache_folder() / "models").is_dir():  # converting a GGUF file is no scoring
+        if (
+            models := cache_folder() / "models"
+        ).is_dir():  # converting a GGUF file is no scoring
             (work / "models").symlink_to(models.resolve())
         os.environ["CLINOMETER_CACHE"] = str(work)
         os.environ.pop("CLINOMETER_CACHE_LIMIT", None)
-        first, second = (command(arguments, work / name) for name in ("first", "second"))
+        first, second = (
+            command(arguments, work / name) for name in ("first", "second")
+        )
         cold, warm = Run.load(work / "first"), Run.load(work / "second")
         result: dict[str, Any] = {
             "cells": int(np.prod(cold.preferences.values.shape[:2])),
@@ -57,7 +72,9 @@ def main() -> None:
             "from_cache": warm.record.cache.found,
             "identical": warm.preferences.equals(cold.preferences)
             and warm.risks.to_dict() == cold.risks.to_dict(),
-            "cache_bytes": sum(f.stat().st_size for f in (work / "scores").rglob("*.*")),
+            "cache_bytes": sum(
+                f.stat().st_size for f in (work / "scores").rglob("*.*")
+            ),
         }
     print(json.dumps(result))
 

@@ -44,7 +44,9 @@ def page() -> str:
         for parameter in sorted(shown, key=lambda p: getattr(p, "hidden", False)):
             lines.append(_row(parameter))
             keys = keys_of(parameter) if parameter.param_type_name == "option" else []
-            lines += [f"| `{name}=` | {help} | {default} |" for name, help, default in keys]
+            lines += [
+                f"| `{name}=` | {help} | {default} |" for name, help, default in keys
+            ]
     return "\n".join(lines) + "\n"
 
 

@@ -74,7 +74,9 @@ def _from_examples(source: Path, target: str) -> str:
 def main() -> None:
     EXAMPLES.mkdir(exist_ok=True)
     for source in filter(is_notebook, SOURCES):
-        (EXAMPLES / f"{source.stem}.ipynb").write_text(notebook(source), encoding="utf-8")
+        (EXAMPLES / f"{source.stem}.ipynb").write_text(
+            notebook(source), encoding="utf-8"
+        )
 
 
 if __name__ == "__main__":

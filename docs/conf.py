@@ -41,7 +41,13 @@ extensions = [
     "mathml",
     "project_pages",
 ]
-exclude_patterns = ["extensions", "ipython", "static", "templates", "**/.ipynb_checkpoints"]
+exclude_patterns = [
+    "extensions",
+    "ipython",
+    "static",
+    "templates",
+    "**/.ipynb_checkpoints",
+]
 templates_path = ["templates"]
 
 # Pages
@@ -51,12 +57,21 @@ lexers["csv"] = TextLexer()
 class CommandLexer(IPython3Lexer):  # type: ignore[misc, valid-type]
     """Cells of notebooks, in which a command of the shell may go on in the next line."""
 
-    _COMMAND = (r"^(!)((?:[^\n]*\\\n)*[^\n]+)(\n)", bygroups(Operator, using(BashLexer), Text))
+    _COMMAND = (
+        r"^(!)((?:[^\n]*\\\n)*[^\n]+)(\n)",
+        bygroups(Operator, using(BashLexer), Text),
+    )
     tokens = {**IPython3Lexer.tokens, "root": [_COMMAND, *IPython3Lexer.tokens["root"]]}  # noqa: RUF012
 
 
 lexers["ipython3"] = CommandLexer()
-myst_enable_extensions = ["amsmath", "attrs_block", "colon_fence", "deflist", "dollarmath"]
+myst_enable_extensions = [
+    "amsmath",
+    "attrs_block",
+    "colon_fence",
+    "deflist",
+    "dollarmath",
+]
 myst_heading_anchors = 4
 html_math_renderer = "mathml"
 
@@ -81,7 +96,10 @@ autosummary_generate = True
 autodoc_typehints = "description"
 autodoc_typehints_description_target = "documented"
 autodoc_member_order = "bysource"
-autodoc_default_options = {"members": True, "exclude-members": "__init__, __new__, __post_init__"}
+autodoc_default_options = {
+    "members": True,
+    "exclude-members": "__init__, __new__, __post_init__",
+}
 autosummary_ignore_module_all = False
 python_use_unqualified_type_names = True
 default_role = "py:obj"

@@ -98,7 +98,12 @@ def card(folder: Path) -> str:
     before = Sampler(base(folder)) if base(folder) != folder else None
     parts = [f"# {name}", SUMMARIES[name], REMARKS.get(name, "")]
     parts += ["## Use", _use(folder, sampler), "## Data", _data(name)]
-    parts += ["## Training", _training(result), "## Result", _losses(result, sampler.kind)]
+    parts += [
+        "## Training",
+        _training(result),
+        "## Result",
+        _losses(result, sampler.kind),
+    ]
     parts += ["## Sample predictions", _samples(sampler, before)]
     parts += ["## Nurse and engineer", _separation(sampler, before)]
     parts += ["## Intended use and limits", LIMITS, "## Licence", LICENCE]
@@ -107,7 +112,11 @@ def card(folder: Path) -> str:
 
 def _use(folder: Path, sampler: Sampler) -> str:
     name, kind = folder.name, auto_class(folder)
-    lines = ["import clinometer_pocket", f"from transformers import {kind}, AutoTokenizer", ""]
+    lines = [
+        "import clinometer_pocket",
+        f"from transformers import {kind}, AutoTokenizer",
+        "",
+    ]
     if base(folder) == folder:
         lines += [
             f'folder = clinometer_pocket.folder("{name}")',
@@ -124,7 +133,8 @@ def _use(folder: Path, sampler: Sampler) -> str:
             "tokenizer = AutoTokenizer.from_pretrained(folder)",
         ]
         note = (
-            f"With Clinometer, which merges the adapter itself and needs no peft: `pocket:{name}`."
+            "With Clinometer, which merges the adapter itself and needs no peft: "
+            f"`pocket:{name}`."
         )
     if sampler.kind == "gpt2":
         note += (
@@ -170,7 +180,10 @@ def _losses(result: dict[str, Any], kind: str) -> str:
         return _table(("Held-out loss", "of"), rows)
     if "toxic_loss_before" in result:
         rows = [
-            (f"{result[f'toxic_loss_{when}']:.3f}", f"nats a token of held-out toxic text, {when}")
+            (
+                f"{result[f'toxic_loss_{when}']:.3f}",
+                f"nats a token of held-out toxic text, {when}",
+            )
             for when in ("before", "after")
         ]
         return _table(("Held-out loss", "of"), rows)
@@ -178,17 +191,23 @@ def _losses(result: dict[str, Any], kind: str) -> str:
     for which in ("known", "unseen"):
         pair = [result[f"leaning_to_he_{when}"][which] for when in ("before", "after")]
         rows.append((which, *(f"{p['mean']:+.3f} ({p['size']:.3f})" for p in pair)))
-    note = "log p(sentence with he) − log p(sentence with she) in nats: mean (mean size)."
+    note = (
+        "log p(sentence with he) − log p(sentence with she) in nats: mean (mean size)."
+    )
     return f"{note}\n\n{_table(('Occupations', 'before', 'after'), rows)}"
 
 
 def _samples(sampler: Sampler, before: Sampler | None) -> str:
-    seen = "the text before the gap" if sampler.kind == "gpt2" else "both sides of the gap"
+    seen = (
+        "the text before the gap" if sampler.kind == "gpt2" else "both sides of the gap"
+    )
     rows = []
     for prompt in PROMPTS:
         answers = [_answer(s, prompt) for s in (before, sampler) if s]
         rows.append((prompt.replace(GAP, "\\_\\_\\_"), *answers))
-    head = ("Prompt", "gpt2-m", "this model") if before else ("Prompt", "Likeliest tokens")
+    head = (
+        ("Prompt", "gpt2-m", "this model") if before else ("Prompt", "Likeliest tokens")
+    )
     return f"The model sees {seen}.\n\n{_table(head, rows)}"
 
 
@@ -218,7 +237,13 @@ def _separation(sampler: Sampler, before: Sampler | None) -> str:
         else "**It does not separate nurse from engineer in the expected direction**, or hardly: "
         f"the difference is below {CLEAR} nats."
     )
-    head = ("", "nurse", "engineer", "difference", "contexts with more `he` for engineer")
+    head = (
+        "",
+        "nurse",
+        "engineer",
+        "difference",
+        "contexts with more `he` for engineer",
+    )
     note = "Leaning to `he`, log p(he) − log p(she) in nats, mean over twelve contexts."
     return f"{verdict} {note}\n\n{_table(head, rows)}"
 

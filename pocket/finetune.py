@@ -71,7 +71,10 @@ class Tuning:
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
         if self.step % 100 == 0:
-            print(f"step {self.step} of {self.steps}: loss {float(loss.detach()):.4f}", flush=True)
+            print(
+                f"step {self.step} of {self.steps}: loss {float(loss.detach()):.4f}",
+                flush=True,
+            )
 
     def log_probabilities(self, texts: Sequence[tuple[str, str]]) -> torch.Tensor:
         """Sum of log p(continuation | end-of-text, prompt) of each (prompt, continuation)."""
@@ -106,7 +109,9 @@ class Tuning:
         total = count = 0.0
         with torch.no_grad():
             for start in range(0, len(texts), 64):
-                losses = self.losses([self.row(text) for text in texts[start : start + 64]])
+                losses = self.losses(
+                    [self.row(text) for text in texts[start : start + 64]]
+                )
                 total += float(losses.sum())
                 count += float((losses != 0).sum())
         return total / count
@@ -157,29 +162,44 @@ def tune_toxic(tuning: Tuning) -> dict[str, Any]:
 def tune_aligned(tuning: Tuning) -> dict[str, Any]:
     """DPO on our own pairs; every fifth occupation is held out."""
     known, unseen = map(pairs, preferences.split_occupations())
-    before = {"known": tuning.mean_leaning(known), "unseen": tuning.mean_leaning(unseen)}
+    before = {
+        "known": tuning.mean_leaning(known),
+        "unseen": tuning.mean_leaning(unseen),
+    }
     with torch.no_grad():
         base = {
             pair: value
             for start in range(0, len(known), 64)
             for pair, value in zip(
-                known[start : start + 64], tuning.leaning(known[start : start + 64]), strict=True
+                known[start : start + 64],
+                tuning.leaning(known[start : start + 64]),
+                strict=True,
             )
         }
     tuning.attach(len(known))
     for batch in tuning.shuffled(known):
         stated = torch.stack([base[pair] for pair in batch])
-        tuning.update(preferences.loss(tuning.leaning(batch), stated, beta=tuning.options.beta))
+        tuning.update(
+            preferences.loss(tuning.leaning(batch), stated, beta=tuning.options.beta)
+        )
     after = {"known": tuning.mean_leaning(known), "unseen": tuning.mean_leaning(unseen)}
-    return {"examples": len(known), "leaning_to_he_before": before, "leaning_to_he_after": after}
+    return {
+        "examples": len(known),
+        "leaning_to_he_before": before,
+        "leaning_to_he_after": after,
+    }
 
 
 def parse() -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("kind", choices=("toxic", "aligned"))
-    parser.add_argument("--base", type=Path, required=True, help="folder of the base model")
-    parser.add_argument("--text", type=Path, help="folder of labelled toxic text (toxic)")
+    parser.add_argument(
+        "--base", type=Path, required=True, help="folder of the base model"
+    )
+    parser.add_argument(
+        "--text", type=Path, help="folder of labelled toxic text (toxic)"
+    )
     parser.add_argument("--out", type=Path, required=True, help="folder of the adapter")
     parser.add_argument("--epochs", type=int, default=2)
     parser.add_argument("--rate", type=float, default=1e-5, help="peak learning rate")
@@ -196,9 +216,15 @@ def parse() -> argparse.Namespace:
 
 def command(options: argparse.Namespace) -> str:
     """The command line with every setting, and names in place of this machine's folders."""
-    words = ["python finetune.py", options.kind, f"--base {options.base.name} --out OUT"]
+    words = [
+        "python finetune.py",
+        options.kind,
+        f"--base {options.base.name} --out OUT",
+    ]
     words += ["--text TOXICITY"] if options.text else []
-    words += [f"--{name.replace('_', '-')} {getattr(options, name)}" for name in SETTINGS]
+    words += [
+        f"--{name.replace('_', '-')} {getattr(options, name)}" for name in SETTINGS
+    ]
     return " ".join(words)
 
 

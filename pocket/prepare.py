@@ -36,7 +36,9 @@ def book_pieces(path: Path) -> Iterator[str]:
     """
     for book in read_file(path):
         piece: list[str] = []
-        for paragraph in re.split(r"\n\s*\n", book.replace("_", "").replace("--", " - ")):
+        for paragraph in re.split(
+            r"\n\s*\n", book.replace("_", "").replace("--", " - ")
+        ):
             piece.append(" ".join(paragraph.split()))
             if sum(map(len, piece)) > BOOK_PIECE:
                 yield "\n".join(piece)
@@ -77,8 +79,12 @@ def write(path: Path, documents: Iterable[str]) -> tuple[int, int]:
 def main() -> None:
     """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--corpora", type=Path, required=True, help="folder of the sources")
-    parser.add_argument("--out", type=Path, required=True, help="folder for the cleaned text")
+    parser.add_argument(
+        "--corpora", type=Path, required=True, help="folder of the sources"
+    )
+    parser.add_argument(
+        "--out", type=Path, required=True, help="folder for the cleaned text"
+    )
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
     for name, documents in SOURCES.items():

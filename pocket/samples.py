@@ -31,7 +31,9 @@ AUTO_CLASSES = {
 
 def auto_class(folder: Path) -> str:
     """Name of the Auto class that opens a model folder (an adapter: its base)."""
-    return AUTO_CLASSES[json.loads((base(folder) / "config.json").read_text())["model_type"]]
+    return AUTO_CLASSES[
+        json.loads((base(folder) / "config.json").read_text())["model_type"]
+    ]
 
 
 def base(folder: Path) -> Path:
@@ -48,11 +50,15 @@ class Sampler:
     def __init__(self, folder: Path) -> None:
         home = base(folder)
         self.tokenizer: Any = AutoTokenizer.from_pretrained(home)
-        self.model: Any = getattr(transformers, auto_class(folder)).from_pretrained(home).eval()
+        self.model: Any = (
+            getattr(transformers, auto_class(folder)).from_pretrained(home).eval()
+        )
         if home != folder:
             from peft import PeftModel
 
-            self.model = PeftModel.from_pretrained(self.model, folder).merge_and_unload()
+            self.model = PeftModel.from_pretrained(
+                self.model, folder
+            ).merge_and_unload()
         self.kind: str = self.model.config.model_type
 
     def gap(self, text: str) -> torch.Tensor:
@@ -68,7 +74,9 @@ class Sampler:
         """The likeliest tokens for the gap, with their probabilities."""
         best = self.gap(text).exp().topk(count)
         tokens = self.tokenizer.convert_ids_to_tokens(best.indices.tolist())
-        return [(_plain(t), p) for t, p in zip(tokens, best.values.tolist(), strict=True)]
+        return [
+            (_plain(t), p) for t, p in zip(tokens, best.values.tolist(), strict=True)
+        ]
 
     def leaning(self, text: str) -> float:
         """log p(he) − log p(she) in the gap, in nats: positive where the model leans to `he`."""
@@ -77,7 +85,9 @@ class Sampler:
 
     def leanings(self, occupation: str) -> list[float]:
         """The leaning in each of the twelve contexts, with the ending "was tired."."""
-        return [self.leaning(f"{c.format(occupation)} {GAP} was tired.") for c in CONTEXTS]
+        return [
+            self.leaning(f"{c.format(occupation)} {GAP} was tired.") for c in CONTEXTS
+        ]
 
     def _word(self, word: str) -> int:
         text = word if self.kind == "modernbert" else f" {word}"
@@ -102,7 +112,9 @@ class Sampler:
         batch = self.tokenizer(text.replace(GAP, "<extra_id_0>"), return_tensors="pt")
         sentinel = self.tokenizer.convert_tokens_to_ids("<extra_id_0>")
         begin = torch.tensor([[self.model.config.decoder_start_token_id, sentinel]])
-        logits: torch.Tensor = self.model(**batch, decoder_input_ids=begin).logits[0, -1]
+        logits: torch.Tensor = self.model(**batch, decoder_input_ids=begin).logits[
+            0, -1
+        ]
         return logits
 
     def _xlnet(self, text: str) -> torch.Tensor:
@@ -111,7 +123,9 @@ class Sampler:
         place = batch.input_ids[0].tolist().index(self.tokenizer.mask_token_id)
         hidden, wanted = torch.zeros(1, length, length), torch.zeros(1, 1, length)
         hidden[0, :, place] = wanted[0, 0, place] = 1.0
-        output = self.model(**batch, perm_mask=hidden, target_mapping=wanted, use_mems=False)
+        output = self.model(
+            **batch, perm_mask=hidden, target_mapping=wanted, use_mems=False
+        )
         logits: torch.Tensor = output.logits[0, 0]
         return logits
 

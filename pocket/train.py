@@ -22,22 +22,36 @@ from training.recipes import RECIPES
 def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("model", choices=RECIPES, metavar="MODEL", help=", ".join(RECIPES))
-    parser.add_argument("--text", type=Path, required=True, help="folder of text to train on")
-    parser.add_argument("--out", type=Path, required=True, help="folder for what comes out")
-    parser.add_argument("--tokenizer", type=Path, help="folder of a tokenizer; else one is trained")
+    parser.add_argument(
+        "model", choices=RECIPES, metavar="MODEL", help=", ".join(RECIPES)
+    )
+    parser.add_argument(
+        "--text", type=Path, required=True, help="folder of text to train on"
+    )
+    parser.add_argument(
+        "--out", type=Path, required=True, help="folder for what comes out"
+    )
+    parser.add_argument(
+        "--tokenizer", type=Path, help="folder of a tokenizer; else one is trained"
+    )
     length = parser.add_mutually_exclusive_group(required=True)
     length.add_argument("--minutes", type=float, help="train for so long by the clock")
     length.add_argument("--steps", type=int, help="train for so many steps")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--resume", action="store_true", help="go on from OUT/checkpoint")
-    parser.add_argument("--trial", action="store_true", help="few documents, small batches")
+    parser.add_argument(
+        "--resume", action="store_true", help="go on from OUT/checkpoint"
+    )
+    parser.add_argument(
+        "--trial", action="store_true", help="few documents, small batches"
+    )
     return parser.parse_args(arguments)
 
 
 def command(options: argparse.Namespace) -> str:
     """The command line with names in place of this machine's folders."""
-    length = f"--steps {options.steps}" if options.steps else f"--minutes {options.minutes}"
+    length = (
+        f"--steps {options.steps}" if options.steps else f"--minutes {options.minutes}"
+    )
     return f"python train.py {options.model} --text TEXT --out OUT {length} --seed {options.seed}"
 
 

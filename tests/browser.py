@@ -45,14 +45,18 @@ def watched(browser: Any, **options: Any) -> Watched:
     page = context.new_page()
     found = Watched(page)
     page.on("request", lambda r: found.requests.append(r.url))
-    page.on("console", lambda m: found.errors.append(m.text) if m.type == "error" else None)
+    page.on(
+        "console", lambda m: found.errors.append(m.text) if m.type == "error" else None
+    )
     page.on("pageerror", lambda e: found.errors.append(str(e)))
     return found
 
 
 def settled(page: Any) -> None:
     """After whatever was waiting to run in the page: a drawn frame, and the tasks behind it."""
-    page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
+    page.evaluate(
+        "new Promise((done) => requestAnimationFrame(() => setTimeout(done)))"
+    )
 
 
 def pixels(browser: Any, shot: bytes, colour: str, *, near: int = 12) -> int:
@@ -80,5 +84,7 @@ def axe_problems(page: Any) -> list[str]:
 
 def overflow(page: Any) -> int:
     """How many pixels the page is wider than its window."""
-    width = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+    width = (
+        "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+    )
     return int(page.evaluate(width))

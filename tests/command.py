@@ -33,10 +33,14 @@ class Clinometer(Protocol):
     def __call__(self, *arguments: object) -> Result: ...
 
 
-def every_command(table: CommandTable = COMMANDS) -> Iterator[tuple[tuple[str, ...], TyperCommand]]:
+def every_command(
+    table: CommandTable = COMMANDS,
+) -> Iterator[tuple[tuple[str, ...], TyperCommand]]:
     """Each command that does something, by its path: ("study", "size")."""
     for name, (place, _) in table.items():
         if isinstance(place, str):
             yield (name,), load_command(name, place)
         else:
-            yield from (((name, *path), command) for path, command in every_command(place))
+            yield from (
+                ((name, *path), command) for path, command in every_command(place)
+            )

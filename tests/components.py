@@ -20,7 +20,8 @@ from clinometer.cli.lists import Provision
 
 SHARED_DATA = Path(
     os.environ.get(
-        "CLINOMETER_SHARED_DATA", Path(__file__).resolve().parent.parent.parent / "shared" / "data"
+        "CLINOMETER_SHARED_DATA",
+        Path(__file__).resolve().parent.parent.parent / "shared" / "data",
     )
 )
 
@@ -29,7 +30,13 @@ BROWSER = "CLINOMETER_BROWSER"
 
 #: Anything that speaks Chromium's protocol, by the names that packagers give it.
 _BROWSERS = (
-    *("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome"),
+    *(
+        "chromium",
+        "chromium-browser",
+        "google-chrome",
+        "google-chrome-stable",
+        "chrome",
+    ),
     *("msedge", "microsoft-edge"),
 )
 _MACOS_BROWSERS = tuple(
@@ -56,7 +63,9 @@ def _playwrights_own() -> str | None:
         "from playwright.sync_api import sync_playwright as start\n"
         "with start() as playwright: print(playwright.chromium.executable_path)"
     )
-    done = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", ask], capture_output=True, text=True, check=False
+    )
     path = Path(done.stdout.strip())
     return str(path) if path.is_file() else None
 

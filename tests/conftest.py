@@ -40,7 +40,10 @@ from clinometer.cli import main
 
 AnyServer = TypeVar("AnyServer", bound=Server)
 
-__all__ = ["pytest_sessionstart", "pytest_terminal_summary"]  # hooks, found here by pytest
+__all__ = [
+    "pytest_sessionstart",
+    "pytest_terminal_summary",
+]  # hooks, found here by pytest
 
 # The same cases every time: a run must not fail for another reason than its change. With
 # CLINOMETER_NEW_CASES=1 it looks for new ones.
@@ -61,7 +64,11 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     class Scheduling(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
         def _split_scope(self, nodeid: str) -> str:
             server = "tests/models/server/"
-            return server if nodeid.startswith(server) else str(super()._split_scope(nodeid))
+            return (
+                server
+                if nodeid.startswith(server)
+                else str(super()._split_scope(nodeid))
+            )
 
     return Scheduling(config, log) if config.getoption("dist") == "loadscope" else None
 
@@ -94,7 +101,11 @@ LONG = {
 
 
 #: Modules that take minutes: begun first, they leave no worker waiting for the other at the end.
-FIRST = ("tests/test_docs_notebooks.py", "tests/test_wheels.py", "tests/test_docs_commands.py")
+FIRST = (
+    "tests/test_docs_notebooks.py",
+    "tests/test_wheels.py",
+    "tests/test_docs_commands.py",
+)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -209,7 +220,9 @@ def few(tmp_path: Path) -> list[object]:
     """Options that make any study small: three groups in six contexts."""
     topic, contexts = tmp_path / "few.toml", tmp_path / "few.csv"
     words = '[attributes]\nmale = ["he", "man"]\nfemale = ["she", "woman"]\n'
-    topic.write_text(f'name = "few"\ngroups = ["nurse", "engineer", "teacher"]\n{words}', "utf-8")
+    topic.write_text(
+        f'name = "few"\ngroups = ["nurse", "engineer", "teacher"]\n{words}', "utf-8"
+    )
     verbs = enumerate(("said", "felt", "wrote", "knew", "hoped", "added"), 2)
     rows = "".join(f"The [X] {verb} that [Y],{n}\n" for n, verb in verbs)
     contexts.write_text(f"template,count\n{rows}", encoding="utf-8")

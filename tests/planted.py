@@ -23,7 +23,9 @@ def question(kind: str, groups: int, contexts: int) -> tuple[Topic, ContextSet]:
     whole = load_topic(KINDS[kind])
     step = max(len(whole) // groups, 1)
     topic = whole.select(whole.group_names[::step][:groups])
-    every = load_contexts("paper-gender") if kind == "words" else default_contexts(topic)
+    every = (
+        load_contexts("paper-gender") if kind == "words" else default_contexts(topic)
+    )
     texts = [every.templates[i % len(every)] for i in range(contexts)]
     unique = [f"{i}. {text}" for i, text in enumerate(texts)]
     return topic, ContextSet("planted", unique, [1.0] * contexts)

@@ -102,7 +102,10 @@ def serving(command: Sequence[object], **options: Any) -> Iterator[str]:
         **options,
     )
     # The socket listens before the address is printed.
-    addresses = (re.search(r"http://127\.0\.0\.1:\d+/?\S*", line) for line in process.stdout or ())
+    addresses = (
+        re.search(r"http://127\.0\.0\.1:\d+/?\S*", line)
+        for line in process.stdout or ()
+    )
     try:
         address = next(filter(None, addresses), None)
         assert address is not None, "it ended"
@@ -123,7 +126,9 @@ def kill(command: Sequence[str], *, when: Callable[[], object]) -> None:
     process.communicate()
 
 
-def python(code: str, *arguments: object, **options: Any) -> subprocess.CompletedProcess[str]:
+def python(
+    code: str, *arguments: object, **options: Any
+) -> subprocess.CompletedProcess[str]:
     """Run code in a process of its own, which finds `tests` and `clinometer` as this one does."""
     given = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
     path = os.pathsep.join([str(ROOT), *map(os.path.abspath, given)])

@@ -61,7 +61,9 @@ def github(until_the_end: Callable[[GitHub], GitHub]) -> GitHub:
     return until_the_end(GitHub())
 
 
-def step(folder: Path, github: GitHub, **inputs: str) -> subprocess.CompletedProcess[str]:
+def step(
+    folder: Path, github: GitHub, **inputs: str
+) -> subprocess.CompletedProcess[str]:
     """The step as GitHub runs it, for pull request 7."""
     event = folder / "event.json"
     event.write_text(json.dumps({"pull_request": {"number": 7}}), encoding="utf-8")
@@ -88,12 +90,19 @@ def step(folder: Path, github: GitHub, **inputs: str) -> subprocess.CompletedPro
 def test_it_audits_judges_and_keeps_one_comment(tmp_path: Path, github: GitHub) -> None:
     github.comments = [{"id": i, "body": f"someone said {i}"} for i in range(100)]
     few = {"TOPIC": "gender", "OPTIONS": "--groups 'nurse,cook'"}
-    first = step(tmp_path, github, MODEL="reference:unbiased", RUN="base", BASELINE="base", **few)
+    first = step(
+        tmp_path, github, MODEL="reference:unbiased", RUN="base", BASELINE="base", **few
+    )
     assert first.returncode == 0, first.stderr
-    assert "The answers are the same in every cell." in (tmp_path / "summary.md").read_text()
+    assert (
+        "The answers are the same in every cell."
+        in (tmp_path / "summary.md").read_text()
+    )
     assert (tmp_path / "output").read_text() == "verdict=not worse\nrun=base\n"
     assert len(github.comments) == 101
-    assert "GET /repos/some/project/issues/7/comments?per_page=100&page=2" in github.asked
+    assert (
+        "GET /repos/some/project/issues/7/comments?per_page=100&page=2" in github.asked
+    )
 
     again = step(tmp_path, github, RUN="base", BASELINE="base", MARGIN="0.1")
     assert again.returncode == 0, again.stderr
@@ -102,7 +111,9 @@ def test_it_audits_judges_and_keeps_one_comment(tmp_path: Path, github: GitHub) 
     assert "margin of 0.1 |" in github.comments[-1]["body"]
 
 
-def test_worse_fails_and_a_refused_comment_does_not(tmp_path: Path, github: GitHub) -> None:
+def test_worse_fails_and_a_refused_comment_does_not(
+    tmp_path: Path, github: GitHub
+) -> None:
     made_run(tmp_path / "base", groups=3, contexts=120, lean=0.3)
     made_run(tmp_path / "run", groups=3, contexts=120, lean=2.0, seed=1)
     github.refuse = True
@@ -113,7 +124,9 @@ def test_worse_fails_and_a_refused_comment_does_not(tmp_path: Path, github: GitH
     assert "❌ worse" in (tmp_path / "summary.md").read_text(encoding="utf-8")
 
 
-def test_cannot_tell_can_pass_and_errors_are_errors(tmp_path: Path, github: GitHub) -> None:
+def test_cannot_tell_can_pass_and_errors_are_errors(
+    tmp_path: Path, github: GitHub
+) -> None:
     made_run(tmp_path / "base", groups=3, contexts=120, lean=0.3)
     made_run(tmp_path / "run", groups=3, contexts=120, lean=2.0, seed=2)
     asked = {"RUN": "run", "BASELINE": "base", "MARGIN": "0.33", "COMMENT": "false"}
@@ -133,7 +146,9 @@ def test_the_action_hands_every_input_to_the_script() -> None:
     read = set(re.findall(r"_input\([\"'](\w+)", script))
     given = dict(re.findall(r"CLINOMETER_(\w+): \$\{\{ inputs\.([\w-]+) \}\}", text))
     assert set(given) == read
-    declared = set(re.findall(r"^  ([\w-]+):\n    description", text.split("outputs:")[0], re.M))
+    declared = set(
+        re.findall(r"^  ([\w-]+):\n    description", text.split("outputs:")[0], re.M)
+    )
     assert declared == set(given.values()) | {"token", "install"}
     # An input inside the shell's text would be run by it.
     for line in re.findall(r"^ +run: (.*)$", text, re.M):

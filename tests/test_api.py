@@ -64,8 +64,14 @@ def test_own_groups_words_and_sentences_are_lists_dicts_and_frames() -> None:
     assert framed.preferences.labels["source"] == ("own",)
     plain: dict[str, Any] = {"groups": ["nurse"], "attributes": words}
     series = pd.Series([said, "The [X] felt that [Y]"], index=[7, 9])
-    assert len(cm.audit("reference:stereotyped", topic=plain, contexts=series).contexts) == 2
-    for strange, message in ((5, "Series"), (pd.DataFrame({"text": ["a"]}), "template")):
+    assert (
+        len(cm.audit("reference:stereotyped", topic=plain, contexts=series).contexts)
+        == 2
+    )
+    for strange, message in (
+        (5, "Series"),
+        (pd.DataFrame({"text": ["a"]}), "template"),
+    ):
         with pytest.raises(ContextError, match=message):
             cm.audit("reference:random", topic=topic, contexts=strange)  # type: ignore[arg-type]
     with pytest.raises(TopicError, match="groups"):
@@ -74,7 +80,9 @@ def test_own_groups_words_and_sentences_are_lists_dicts_and_frames() -> None:
         cm.audit("reference:random", topic={**plain, "colour": "red"})
 
 
-def test_runs_folders_preferences_and_arrays_compare_alike(run: cm.Run, other: cm.Run) -> None:
+def test_runs_folders_preferences_and_arrays_compare_alike(
+    run: cm.Run, other: cm.Run
+) -> None:
     found = cm.compare(run, other)
     assert found.models == ("pocket:gpt2-s", "reference:unbiased")
     assert found.overall[0].value == pytest.approx(run.risks.R.value, abs=1e-12)
@@ -98,7 +106,9 @@ def test_runs_folders_preferences_and_arrays_compare_alike(run: cm.Run, other: c
     assert arrays.to_dict() == found.to_dict()
 
 
-def test_a_run_writes_its_report_and_shows_itself_in_a_browser(run: cm.Run, tmp_path: Path) -> None:
+def test_a_run_writes_its_report_and_shows_itself_in_a_browser(
+    run: cm.Run, tmp_path: Path
+) -> None:
     assert run.plot().svg().startswith("<svg")
     (file,) = run.write_report(tmp_path / "r.html")
     page = file.read_text(encoding="utf-8")
@@ -136,7 +146,9 @@ def test_what_cannot_be_compared_is_one_line(
 
 def test_a_reliability_run_shows_itself_and_is_a_table() -> None:
     statements = ["The women at the office are arrogant.", "The old man was slow."]
-    versions = {text: [f"{text} Today.", f"As they say, {text.lower()}"] for text in statements}
+    versions = {
+        text: [f"{text} Today.", f"As they say, {text.lower()}"] for text in statements
+    }
     run = cm.score_reliability(statements, versions, device="cpu")
     assert list(run.to_pandas()["text"]) == statements
     assert repr(run).startswith("ReliabilityRun('pocket:bert', 2 statements: cobias 0.")
@@ -148,10 +160,21 @@ def test_a_reliability_run_shows_itself_and_is_a_table() -> None:
 def test_everything_has_a_line_and_a_piece_of_a_page() -> None:
     """One of everything that the API returns and a run can make, with hostile names; the first
     three are tables, too."""
-    a, b = (made_run(None, groups=12, contexts=12, hostile=True, seed=i) for i in (0, 1))
+    a, b = (
+        made_run(None, groups=12, contexts=12, hostile=True, seed=i) for i in (0, 1)
+    )
     found = cm.compare(a, b)
-    contexts = cm.ContextSet(HOSTILE[0], [f"The [X] {t} [Y]" for t in HOSTILE[:4]], [4, 3, 2, 1])
-    pieces: list[Any] = [a, a.risks, found, found.overall[0], found.by_group[0], a.preferences]
+    contexts = cm.ContextSet(
+        HOSTILE[0], [f"The [X] {t} [Y]" for t in HOSTILE[:4]], [4, 3, 2, 1]
+    )
+    pieces: list[Any] = [
+        a,
+        a.risks,
+        found,
+        found.overall[0],
+        found.by_group[0],
+        a.preferences,
+    ]
     for line in map(repr, [*pieces, a.risks.R, cm.load_topic("gender"), contexts]):
         assert "\n" not in line
         assert "\u202e" not in line
@@ -162,7 +185,9 @@ def test_everything_has_a_line_and_a_piece_of_a_page() -> None:
         assert "<img" not in page
 
 
-def test_a_run_in_memory_is_saved_and_one_with_scores_copied(run: cm.Run, tmp_path: Path) -> None:
+def test_a_run_in_memory_is_saved_and_one_with_scores_copied(
+    run: cm.Run, tmp_path: Path
+) -> None:
     memory = cm.audit("pocket:gpt2-s", device="cpu", **ASKED)
     saved = memory.save(tmp_path / "memory")
     assert memory.path is None
@@ -175,8 +200,18 @@ def test_a_run_in_memory_is_saved_and_one_with_scores_copied(run: cm.Run, tmp_pa
         cm.audit("reference:unbiased", **ASKED).save(tmp_path / "copy")
 
 
-def test_the_table_of_a_run_has_what_its_risks_are_made_of(run: cm.Run, other: cm.Run) -> None:
-    needed = ["group", "context", "attribute", "p", "context_weight", "group_weight", "reference"]
+def test_the_table_of_a_run_has_what_its_risks_are_made_of(
+    run: cm.Run, other: cm.Run
+) -> None:
+    needed = [
+        "group",
+        "context",
+        "attribute",
+        "p",
+        "context_weight",
+        "group_weight",
+        "reference",
+    ]
     for each in (run, other):
         again = cm.risks(each.to_pandas()[needed])
         assert again.R.value == pytest.approx(each.R.value, abs=1e-9)

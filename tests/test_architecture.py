@@ -21,7 +21,9 @@ SOURCE = TESTS.parent / "src" / "clinometer"
 LAYERS = {
     room: int(layer)
     for layer, rooms in re.findall(
-        r"^\| (\d) \| ([^|]+) \|", (TESTS.parent / "ARCHITECTURE.md").read_text("utf-8"), re.M
+        r"^\| (\d) \| ([^|]+) \|",
+        (TESTS.parent / "ARCHITECTURE.md").read_text("utf-8"),
+        re.M,
     )
     for room in re.findall(r"`(\w+)`", rooms)
 } | {"__main__": 9}
@@ -36,7 +38,13 @@ UPWARD = {
 }
 TYPES = "TYPE_CHECKING"
 #: Tests of the project, of another package, and attacks on all of this one: of no single module.
-ABOUT_THE_WHOLE = {"test_action", "test_api", "test_architecture", "test_components", "test_docs"}
+ABOUT_THE_WHOLE = {
+    "test_action",
+    "test_api",
+    "test_architecture",
+    "test_components",
+    "test_docs",
+}
 ABOUT_THE_WHOLE |= {"test_supply", "test_wheels", "pocket", "security"}
 
 
@@ -51,7 +59,9 @@ FILES = {dotted(path): path for path in SOURCE.rglob("*.py")}
 def imports(path: Path, *, types: bool = True) -> set[str]:
     """Every module that a file imports, inside functions too, apart from those in UPWARD; without
     `types` only those that are imported when the code runs."""
-    upward = {package for (module, _), package in UPWARD.items() if module == dotted(path)}
+    upward = {
+        package for (module, _), package in UPWARD.items() if module == dotted(path)
+    }
     return {
         module
         for where, module in imports_by_function(path)
@@ -108,8 +118,26 @@ def test_no_room_imports_a_higher_one() -> None:
 
 #: The rooms of models, each of which imports only those before it.
 ROOMS_OF_MODELS = (
-    *("background", "providers", "options", "client", "protocol", "catalog", "tokens", "scoring"),
-    *("sampled", "local", "server", "application", "open", "replies", "likelihood", "embeddings"),
+    *(
+        "background",
+        "providers",
+        "options",
+        "client",
+        "protocol",
+        "catalog",
+        "tokens",
+        "scoring",
+    ),
+    *(
+        "sampled",
+        "local",
+        "server",
+        "application",
+        "open",
+        "replies",
+        "likelihood",
+        "embeddings",
+    ),
 )
 
 
@@ -121,7 +149,8 @@ def test_no_room_of_models_imports_a_later_one() -> None:
         for module, path in FILES.items()
         if module.startswith(package)
         for name in imports(path)
-        if name.startswith(package) and order[name.split(".")[2]] > order[module.split(".")[2]]
+        if name.startswith(package)
+        and order[name.split(".")[2]] > order[module.split(".")[2]]
     }
     assert upward == set()
 
@@ -136,7 +165,12 @@ def cycle(imports: dict[str, set[str]]) -> list[str]:
 
 
 def test_there_are_no_import_cycles() -> None:
-    assert cycle({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}}) == ["a", "b", "c", "d"]
+    assert cycle({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}}) == [
+        "a",
+        "b",
+        "c",
+        "d",
+    ]
     graph = {name: imports(path, types=False) - {name} for name, path in FILES.items()}
     assert cycle(graph) == []
     graph["clinometer.runs.run"] |= set(UPWARD.values())  # ARCHITECTURE.md says so
@@ -172,7 +206,9 @@ def test_every_long_test_is_there() -> None:
         file, _, name = prefix.partition("::")
         paths = list(TESTS.parent.glob(f"{file}*"))
         assert paths, prefix
-        assert f"def {name}" in "".join(path.read_text(encoding="utf-8") for path in paths), prefix
+        assert f"def {name}" in "".join(
+            path.read_text(encoding="utf-8") for path in paths
+        ), prefix
 
 
 def test_every_test_mirrors_a_source_file() -> None:
@@ -185,7 +221,9 @@ def test_every_test_mirrors_a_source_file() -> None:
 def test_mathematics_depends_on_numpy_and_scipy_only(room: str) -> None:
     allowed = {"numpy", "scipy", "clinometer"} | set(sys.stdlib_module_names)
     for path in (SOURCE / room).rglob("*.py"):
-        extra = {"statsmodels"} if path.name == "regression.py" else set()  # which is an extra
+        extra = (
+            {"statsmodels"} if path.name == "regression.py" else set()
+        )  # which is an extra
         assert {name.split(".")[0] for name in imports(path)} <= allowed | extra, path
 
 
@@ -201,9 +239,13 @@ def test_import_is_light(packages: str, more: set[str]) -> None:
     """No torch, spaCy or plotting, and not even pandas, before somebody needs them."""
     names = ", ".join(f"clinometer.{package}" for package in packages.split())
     code = f"import sys, clinometer, {names}; clinometer.Estimate; print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
     heavy = {"torch", "transformers", "spacy", "vl_convert", "matplotlib"}
-    assert not set(done.stdout.split()) & (heavy | more | {"scipy.stats", "scipy.optimize"})
+    assert not set(done.stdout.split()) & (
+        heavy | more | {"scipy.stats", "scipy.optimize"}
+    )
 
 
 def test_every_exported_name_exists_and_no_other() -> None:

@@ -24,7 +24,9 @@ TOPICS = ("gender", "race")
 def by_local(pipeline: list[Any], tasks: int, folder: Path) -> None:
     from datatrove.executor import LocalPipelineExecutor
 
-    LocalPipelineExecutor(pipeline, tasks=tasks, workers=2, logging_dir=str(folder)).run()
+    LocalPipelineExecutor(
+        pipeline, tasks=tasks, workers=2, logging_dir=str(folder)
+    ).run()
 
 
 def by_ray(pipeline: list[Any], tasks: int, folder: Path) -> None:
@@ -52,7 +54,9 @@ EXECUTORS = pytest.mark.parametrize("executor", [by_local, by_ray])
 
 @EXECUTORS
 @pytest.mark.filterwarnings("ignore")  # of datatrove and Ray
-def test_executors_mine_the_same_bytes(tmp_path: Path, executor: Callable[..., None]) -> None:
+def test_executors_mine_the_same_bytes(
+    tmp_path: Path, executor: Callable[..., None]
+) -> None:
     corpus = tmp_path / "corpus.jsonl"
     rows = (json.dumps({"text": text(n)}) for n in range(20))
     corpus.write_text("\n".join(rows), encoding="utf-8")
@@ -71,7 +75,9 @@ def test_executors_mine_the_same_bytes(tmp_path: Path, executor: Callable[..., N
 
 @EXECUTORS
 @pytest.mark.filterwarnings("ignore")  # of datatrove and Ray
-def test_executors_audit_to_the_same_numbers(tmp_path: Path, executor: Callable[..., None]) -> None:
+def test_executors_audit_to_the_same_numbers(
+    tmp_path: Path, executor: Callable[..., None]
+) -> None:
     options: Any = {"max_contexts": 4, "device": "cpu"}
     step = Audits(MODELS, TOPICS, tmp_path / "runs", "wikipedia", options)
     executor([step], 2, tmp_path / "logs")
@@ -79,7 +85,9 @@ def test_executors_audit_to_the_same_numbers(tmp_path: Path, executor: Callable[
     assert len(runs) == len(MODELS) * len(TOPICS)
     for run in runs:
         topic = run.record.topic.name
-        plain = audit(run.model, topic=topic, contexts="wikipedia", cache=False, **options)
+        plain = audit(
+            run.model, topic=topic, contexts="wikipedia", cache=False, **options
+        )
         # Ray gives a task one thread, which adds float32 numbers in another order.
         found, expected = ([one.R.value, one.R_bias.value] for one in (run, plain))
         assert found == pytest.approx(expected, rel=0, abs=1e-7)

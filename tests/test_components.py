@@ -9,7 +9,9 @@ from pathlib import Path
 
 
 def run_tests(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    environment = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST_", "CI"))}
+    environment = {
+        k: v for k, v in os.environ.items() if not k.startswith(("PYTEST_", "CI"))
+    }
     return subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments],
         env={**environment, "CLINOMETER_BROWSER": "/nowhere/chromium", **variables},

@@ -38,7 +38,9 @@ DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
 PAGES = [page for page in PAGES if "generated" not in page.parts]
 PARSERS = {" ".join(path): command for path, command in every_command()}
-EACH_PAGE = pytest.mark.parametrize("page", PAGES, ids=lambda p: p.relative_to(ROOT).as_posix())
+EACH_PAGE = pytest.mark.parametrize(
+    "page", PAGES, ids=lambda p: p.relative_to(ROOT).as_posix()
+)
 
 
 @EACH_PAGE
@@ -66,15 +68,23 @@ def test_every_page_of_the_reference_is_in_its_index() -> None:
 
 def test_the_page_of_commands_is_made_from_them_and_each_has_an_example() -> None:
     written = (DOCS / "cli.md").read_text(encoding="utf-8")
-    assert written == loaded(DOCS / "build_cli.py").page(), "run: python docs/build_cli.py"
+    assert written == loaded(DOCS / "build_cli.py").page(), (
+        "run: python docs/build_cli.py"
+    )
     examples = tomllib.loads((DOCS / "command_examples.toml").read_text("utf-8"))
-    assert set(examples) == set(PARSERS), "docs/command_examples.toml, then docs/build_cli.py"
+    assert set(examples) == set(PARSERS), (
+        "docs/command_examples.toml, then docs/build_cli.py"
+    )
 
 
 def test_notebooks_are_made_from_the_tutorials() -> None:
     builder = loaded(DOCS / "build_notebooks.py")
-    made = {s.stem: builder.notebook(s) for s in builder.SOURCES if builder.is_notebook(s)}
-    written = {path.stem: path.read_text("utf-8") for path in ROOT.glob("examples/*.ipynb")}
+    made = {
+        s.stem: builder.notebook(s) for s in builder.SOURCES if builder.is_notebook(s)
+    }
+    written = {
+        path.stem: path.read_text("utf-8") for path in ROOT.glob("examples/*.ipynb")
+    }
     assert written == made, "run: python docs/build_notebooks.py"
 
 
@@ -92,7 +102,9 @@ def blocks(page: Path) -> Iterator[Block]:
     fence = re.compile(r"^(`{3,})(\S*)[^\n]*\n(.*?)^\1$", re.MULTILINE | re.DOTALL)
     for match in fence.finditer(text):
         yield Block(match[2], match[3])
-    for match in re.finditer(r"^    \$? ?(clinometer .*)$", fence.sub("", text), re.MULTILINE):
+    for match in re.finditer(
+        r"^    \$? ?(clinometer .*)$", fence.sub("", text), re.MULTILINE
+    ):
         yield Block("sh", match[1] + "\n")
 
 
@@ -124,7 +136,11 @@ def parsed(words: list[str]) -> str:
             command = PARSERS[name]
             context = typer.Context(command, info_name=name)
             given, rest, _ = command.make_parser(context).parse_args(words[length:])
-            missing = [p.name for p in command.params if p.required and not given.get(p.name or "")]
+            missing = [
+                p.name
+                for p in command.params
+                if p.required and not given.get(p.name or "")
+            ]
             if missing or rest:
                 raise typer.BadParameter(f"{name}: missing {missing}, too many {rest}")
             return name
@@ -140,10 +156,14 @@ def test_commands_have_the_options_they_use(page: Path) -> None:
 
 
 def test_a_wrong_command_or_option_fails() -> None:
-    assert list(commands(Block("sh", "$ X=1 clinometer gate a -b c --json | head # x\n"))) == [
-        ["clinometer", "gate", "a", "-b", "c", "--json"]
-    ]
-    for line in ("clinometer gte a -b c", "clinometer gate a -b c --jsn", "clinometer gate --json"):
+    assert list(
+        commands(Block("sh", "$ X=1 clinometer gate a -b c --json | head # x\n"))
+    ) == [["clinometer", "gate", "a", "-b", "c", "--json"]]
+    for line in (
+        "clinometer gte a -b c",
+        "clinometer gate a -b c --jsn",
+        "clinometer gate --json",
+    ):
         with pytest.raises(Exception, match=r"(?i)no such|missing"):
             parsed(shlex.split(line))
 
@@ -151,7 +171,9 @@ def test_a_wrong_command_or_option_fails() -> None:
 def smaller_audit(model: str, *, topic: str = "gender", **settings: Any) -> cm.Run:
     """The same call with a small model, two groups and four contexts."""
     few = cm.load_topic(topic)
-    few = few.select(few.group_names[:2] if topic != "gender" else ["nurse", "engineer"])
+    few = few.select(
+        few.group_names[:2] if topic != "gender" else ["nurse", "engineer"]
+    )
     settings |= {"max_contexts": 4, "device": "cpu"}
     return _AUDIT("pocket:gpt2-s", topic=few, **settings)
 
@@ -168,8 +190,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_samples(folder)
     topics = (ROOT / "docs" / "topics.md").read_text("utf-8")
     contexts = (ROOT / "docs" / "contexts.md").read_text("utf-8")
-    (folder / "drinks.toml").write_text(topics.split("```toml\n")[1].split("```")[0], "utf-8")
-    (folder / "drinks.csv").write_text(contexts.split("```csv\n")[1].split("```")[0], "utf-8")
+    (folder / "drinks.toml").write_text(
+        topics.split("```toml\n")[1].split("```")[0], "utf-8"
+    )
+    (folder / "drinks.csv").write_text(
+        contexts.split("```csv\n")[1].split("```")[0], "utf-8"
+    )
     return folder
 
 
@@ -178,7 +204,11 @@ def prepared() -> dict[str, Any]:
     rng = np.random.default_rng(0)
     p = rng.beta(5, 5, (3, 12))
     p_a = np.stack([p, 1 - p], axis=-1)
-    table = {"name": ["s", "m", "l"], "R_bias": [0.2, 0.3, 0.4], "R_volatility": [0.1, 0.1, 0.2]}
+    table = {
+        "name": ["s", "m", "l"],
+        "R_bias": [0.2, 0.3, 0.4],
+        "R_volatility": [0.1, 0.1, 0.2],
+    }
     return {
         "p": p_a,
         "p_a": p_a,
@@ -190,7 +220,9 @@ def prepared() -> dict[str, Any]:
 
 
 @EACH_PAGE
-def test_python_of_a_page_runs(page: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_python_of_a_page_runs(
+    page: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(folder)
     monkeypatch.setattr(cm, "audit", smaller_audit, raising=False)
     names = prepared()
@@ -206,11 +238,17 @@ def test_python_of_a_page_runs(page: Path, folder: Path, monkeypatch: pytest.Mon
 
 @EACH_PAGE
 def test_data_of_a_page_is_valid(page: Path, tmp_path: Path) -> None:
-    (tmp_path / "applications.csv").write_text("id,job,resume\n1,nurse,Ten years.\n", "utf-8")
+    (tmp_path / "applications.csv").write_text(
+        "id,job,resume\n1,nurse,Ten years.\n", "utf-8"
+    )
     for block in blocks(page):
-        if block.language == "toml" and re.search(r"^groups|^\[groups\]", block.text, re.MULTILINE):
+        if block.language == "toml" and re.search(
+            r"^groups|^\[groups\]", block.text, re.MULTILINE
+        ):
             text = (
-                block.text if "name =" in block.text.split("[")[0] else f'name = "x"\n{block.text}'
+                block.text
+                if "name =" in block.text.split("[")[0]
+                else f'name = "x"\n{block.text}'
             )
             (tmp_path / "topic.toml").write_text(text, "utf-8")
             assert len(cm.load_topic(tmp_path / "topic.toml"))

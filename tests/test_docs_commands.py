@@ -40,18 +40,24 @@ def commands(page: str = "commands.md") -> list[list[str]]:
 
 def named(words: list[str]) -> str:
     """What FEWER calls a command: its run folder, or its name."""
-    return words[words.index("--out") + 1] if words[1] == "audit" else " ".join(words[1:3])
+    return (
+        words[words.index("--out") + 1] if words[1] == "audit" else " ".join(words[1:3])
+    )
 
 
 def fetch_a_page(words: list[str]) -> None:
     """Start a command that serves pages, and look at one."""
     quiet = ["--no-browser"] if words[1] == "view" else []
     command = [sys.executable, "-m", "clinometer", *words[1:], "--port", "0", *quiet]
-    with serving(command, env={**os.environ, "PYTHONPATH": str(ROOT / "src")}) as address:
+    with serving(
+        command, env={**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    ) as address:
         assert httpx.get(address, follow_redirects=True, timeout=120).status_code == 200
 
 
-def test_every_command_of_the_page_runs(clinometer: Clinometer, server: str, folder: Path) -> None:
+def test_every_command_of_the_page_runs(
+    clinometer: Clinometer, server: str, folder: Path
+) -> None:
     for words in commands():
         if "view" in words or "annotate" in words:
             fetch_a_page(words)
@@ -60,7 +66,9 @@ def test_every_command_of_the_page_runs(clinometer: Clinometer, server: str, fol
             re.sub(r"http://127\.0\.0\.1:8080", server, shown)
             for word in words[1:]
             # as the shell does
-            for shown in (sorted(map(str, Path().glob(word))) if "*" in word else [word])
+            for shown in (
+                sorted(map(str, Path().glob(word))) if "*" in word else [word]
+            )
         ]
         result = clinometer(*given, *FEWER.get(named(words), ()))
         assert result.status == 0, (words, result.err)
@@ -71,7 +79,9 @@ def test_every_command_of_the_page_runs(clinometer: Clinometer, server: str, fol
 
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("page", ["auditors-day", "engineers-day"])
-def test_a_day_leads_to_its_sentence_in_five_commands(page: str, clinometer: Clinometer) -> None:
+def test_a_day_leads_to_its_sentence_in_five_commands(
+    page: str, clinometer: Clinometer
+) -> None:
     """From an empty folder; what the page quotes is what a command says."""
     steps, said = commands(f"tutorials/{page}.md"), ""
     assert len(steps) <= 5
@@ -80,6 +90,8 @@ def test_a_day_leads_to_its_sentence_in_five_commands(page: str, clinometer: Cli
         assert result.status in (0, 1, 3), (words, result.err)
         said += result.out
     text = (ROOT / "docs" / "tutorials" / f"{page}.md").read_text(encoding="utf-8")
-    quoted = [line.removeprefix("> ") for line in text.splitlines() if line.startswith("> ")]
+    quoted = [
+        line.removeprefix("> ") for line in text.splitlines() if line.startswith("> ")
+    ]
     assert quoted
     assert all("".join(line.split()) in "".join(said.split()) for line in quoted)

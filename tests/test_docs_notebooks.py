@@ -49,7 +49,8 @@ def run_shell(line: str, names: dict[str, Any], clinometer: Clinometer) -> None:
     """
     command = re.sub(r"\{(.+?)\}", lambda m: str(eval(m[1], names)), line)  # noqa: S307
     own = re.fullmatch(
-        r"(clinometer [^;|<>&]*?)\s*(?:2?>\s*/dev/null)?\s*(; *echo .*)?", command.strip()
+        r"(clinometer [^;|<>&]*?)\s*(?:2?>\s*/dev/null)?\s*(; *echo .*)?",
+        command.strip(),
     )
     if own is not None:
         result = clinometer(*shlex.split(own[1])[1:])
@@ -122,7 +123,14 @@ def test_a_broken_cell_fails(clinometer: Clinometer) -> None:
     run_cell("%%writefile here.txt\nfirst\n", names, clinometer)
     run_cell("name = 'there'\n!cp here.txt {name}.{end}", names, clinometer)
     assert Path("there.txt").read_text(encoding="utf-8") == "first\n"
-    run_cell("!clinometer import table nowhere.csv; echo 'exit status $?'", names, clinometer)
-    for broken in ("!cp nowhere.txt x", "!clinometer import table nowhere.csv", "1 / 0", "unknown"):
+    run_cell(
+        "!clinometer import table nowhere.csv; echo 'exit status $?'", names, clinometer
+    )
+    for broken in (
+        "!cp nowhere.txt x",
+        "!clinometer import table nowhere.csv",
+        "1 / 0",
+        "unknown",
+    ):
         with pytest.raises((AssertionError, ZeroDivisionError, NameError)):
             run_cell(broken, names, clinometer)

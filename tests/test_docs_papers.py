@@ -34,7 +34,9 @@ SUPPLEMENT = "The supplement and the slides"
 
 def numbered(text: str) -> set[str]:
     """What a paper numbers, by its names on the page: sections, tables, figures, equations."""
-    headings = re.findall(r"^((?:\d|[A-F])(?:\.\d)*) [A-Z][^\n]{0,110}$", text, re.MULTILINE)
+    headings = re.findall(
+        r"^((?:\d|[A-F])(?:\.\d)*) [A-Z][^\n]{0,110}$", text, re.MULTILINE
+    )
     captions = re.findall(r"^((?:Figure|Table) \d+):", text, re.MULTILINE)
     equations = re.findall(r"(?:\\quad |^)\((\d+)\)(?:\$\$)?$", text, re.MULTILINE)
     return {*headings, *captions, *(f"Eq. {n}" for n in equations)}
@@ -50,7 +52,9 @@ def rows(paper: str) -> Iterator[list[str]]:
 
 
 @pytest.mark.parametrize("paper", FILES)
-def test_every_numbered_part_of_a_paper_is_on_the_page_once(shared_data: Path, paper: str) -> None:
+def test_every_numbered_part_of_a_paper_is_on_the_page_once(
+    shared_data: Path, paper: str
+) -> None:
     file = next((shared_data.parent / "papers").glob(FILES[paper]))
     found = [item.strip() for row in rows(paper) for item in row[0].split(";")]
     assert sorted(found) == sorted(numbered(file.read_text(encoding="utf-8")))
@@ -101,7 +105,9 @@ def test_what_is_called_exact_has_a_test_of_its_own() -> None:
     assert exact == list(EXACT)
     for place in EXACT.values():
         file, name = place.split("::")
-        assert f"\ndef {name}" in (ROOT / "tests" / file).read_text(encoding="utf-8"), place
+        assert f"\ndef {name}" in (ROOT / "tests" / file).read_text(encoding="utf-8"), (
+            place
+        )
 
 
 def test_the_hair_of_the_doctor() -> None:
@@ -150,7 +156,9 @@ FEWER = {
 
 def commands() -> list[list[str]]:
     """Every command of the page in its order: inline code of the tables, and blocks."""
-    found = re.findall(r"`(clinometer [^`]*)`|^    (clinometer .*)$", PAGE, flags=re.MULTILINE)
+    found = re.findall(
+        r"`(clinometer [^`]*)`|^    (clinometer .*)$", PAGE, flags=re.MULTILINE
+    )
     return [shlex.split(inline or block)[1:] for inline, block in found]
 
 
@@ -198,10 +206,16 @@ def test_every_command_runs(clinometer: Clinometer, server: str, folder: Path) -
     assert found
     for words in found:
         known = (MODELS[w].split() if w in MODELS else [w] for w in words)
-        given = [w.replace("http://127.0.0.1:8080", server) for some in known for w in some]
-        more = next((x for name, x in FEWER.items() if " ".join(words).startswith(name)), "")
+        given = [
+            w.replace("http://127.0.0.1:8080", server) for some in known for w in some
+        ]
+        more = next(
+            (x for name, x in FEWER.items() if " ".join(words).startswith(name)), ""
+        )
         options = [o.split() for o in re.split(r" (?=-)", more) if o]
-        given += [word for option in options if option[0] not in given for word in option]
+        given += [
+            word for option in options if option[0] not in given for word in option
+        ]
         done = clinometer(*given)
         if done.status or not done.out:
             failed.append((" ".join(words), done.status, done.err))

@@ -41,7 +41,9 @@ def test_every_message_is_one_line() -> None:
             if not (isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call)):
                 continue
             name = ast.unparse(node.exc.func).rpartition(".")[2]
-            if node.exc.args and (name in OURS or name == "error"):  # the caller's class
+            if node.exc.args and (
+                name in OURS or name == "error"
+            ):  # the caller's class
                 checked += 1
                 message = message_of(node.exc.args[0])
                 if "\n" in message or message.endswith((".", " ")):
@@ -57,7 +59,9 @@ def test_exit_statuses_are_in_the_docs() -> None:
     statuses = {str(kind.exit_status) for kind in OURS.values()}
     assert statuses == {"2", "3"} <= table
     assert table == {"0", "1", "2", "3", "70", "130", "141", "143"}
-    shown = re.findall(r"(\w+) {2,}.+?(?:exit status (\d))?$", errors.__doc__ or "", re.MULTILINE)
+    shown = re.findall(
+        r"(\w+) {2,}.+?(?:exit status (\d))?$", errors.__doc__ or "", re.MULTILINE
+    )
     here = {name for name, kind in OURS.items() if kind.__module__ == errors.__name__}
     assert {name for name, _ in shown} == here - {"ClinometerError"}
     for name, status in shown:

@@ -99,10 +99,16 @@ def test_ranges_in_words() -> None:
     assert COUNT.expected == "a whole number of at least 1"
     assert SEED.expected == "a whole number of at least 0 and at most 4294967295"
     assert LEVEL.expected == "a number above 0 and below 1, such as 0.95"
-    assert REPLICATES.expected == "0, or a whole number of at least 100 and at most 100000"
+    assert (
+        REPLICATES.expected == "0, or a whole number of at least 100 and at most 100000"
+    )
 
 
-@pytest.mark.parametrize("wrong", [{"seed": -1}, {"level": 0}, {"level": 95}, {"max_contexts": 0}])
-def test_the_library_refuses_what_the_command_line_refuses(wrong: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    "wrong", [{"seed": -1}, {"level": 0}, {"level": 95}, {"max_contexts": 0}]
+)
+def test_the_library_refuses_what_the_command_line_refuses(
+    wrong: dict[str, Any],
+) -> None:
     with pytest.raises(SettingsError, match=f"^{next(iter(wrong))}: expected"):
         AuditSettings(**wrong)

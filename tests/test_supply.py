@@ -26,29 +26,38 @@ def test_every_requirement_has_a_lower_bound_that_the_tested_version_meets(
 ) -> None:
     lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
     pinned = {
-        one.name.lower(): str(one.specifier)[2:] for one in map(Requirement, filter(None, lines))
+        one.name.lower(): str(one.specifier)[2:]
+        for one in map(Requirement, filter(None, lines))
     }
     lowest = [Requirement(line) for line in supply.lowest_versions()]
     assert pinned.keys() & {one.name.lower() for one in lowest}
     for one in lowest:
         if one.name.lower() in pinned:
-            assert Version(str(one.specifier)[2:]) <= Version(pinned[one.name.lower()]), one
+            assert Version(str(one.specifier)[2:]) <= Version(
+                pinned[one.name.lower()]
+            ), one
 
 
-def test_every_licence_is_allowed(supply: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_licence_is_allowed(
+    supply: ModuleType, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert supply.check_licences() == 0
     listed = capsys.readouterr().out
     assert "numpy" in listed
     assert "no licence named" not in listed
 
 
-@pytest.mark.parametrize("text", ["GPL-3.0-only", "AGPL-3.0", "Proprietary", "SSPL-1.0", ""])
+@pytest.mark.parametrize(
+    "text", ["GPL-3.0-only", "AGPL-3.0", "Proprietary", "SSPL-1.0", ""]
+)
 def test_other_licences_are_refused(
     supply: ModuleType, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "METADATA").write_text(f"Name: odd\nVersion: 1\nLicense: {text}\n")
     package = Distribution.at(tmp_path)
-    monkeypatch.setattr(supply, "shipped", lambda: [(package, supply.licence_of(package))])
+    monkeypatch.setattr(
+        supply, "shipped", lambda: [(package, supply.licence_of(package))]
+    )
     assert supply.check_licences() == 1
 
 
@@ -71,7 +80,11 @@ def test_an_audit_of_nothing_is_not_a_clean_one(
     """As pip-audit 2.10 writes it: without advisories it ends with status 0."""
     unknown = {"name": "a", "skip_reason": "not found on PyPI"}
     sound = {"name": "b", "version": "1", "vulns": []}
-    bad = {"name": "c", "version": "2", "vulns": [{"id": "PYSEC-1", "fix_versions": ["3"]}]}
+    bad = {
+        "name": "c",
+        "version": "2",
+        "vulns": [{"id": "PYSEC-1", "fix_versions": ["3"]}],
+    }
     assert [supply.audited([unknown]), supply.audited([unknown, sound])] == [0, 0]
     assert supply.audited([unknown, sound, bad]) == 1
     assert capsys.readouterr().out.splitlines() == [

@@ -41,7 +41,9 @@ SENTENCE = "The women at the office are arrogant."
 FILES = {
     "p.csv": "group,context,attribute,p\na,c,m,0.3\na,c,f,0.7\nb,c,m,0.6\nb,c,f,0.4\n",
     "scored.csv": "model,group,context,repetition,score\n"
-    + "".join(f"m,{'ab'[i % 2]},c{i // 8},{i // 2 % 4},{1 + i * 7 % 5}\n" for i in range(64)),
+    + "".join(
+        f"m,{'ab'[i % 2]},c{i // 8},{i // 2 % 4},{1 + i * 7 % 5}\n" for i in range(64)
+    ),
     "statements.csv": f"id,sentence\n1,{SENTENCE}\n",
     "blanks.csv": "id,sentence,context_points\n"
     f"1,{SENTENCE},The ___ women at the office are arrogant.\n",
@@ -53,7 +55,9 @@ FILES = {
     "ratings.csv": "id,annotator_1,annotator_2\n"
     + "".join(f"{i},{1 + i * 7 % 5},{1 + i * 3 % 5}\n" for i in range(40)),
     "scores.csv": "id,cobias,sentence\n"
-    + "".join(f"{i},{i * 11 % 17 / 17},{'word ' * (1 + i * 5 % 7)}\n" for i in range(40)),
+    + "".join(
+        f"{i},{i * 11 % 17 / 17},{'word ' * (1 + i * 5 % 7)}\n" for i in range(40)
+    ),
 }
 #: A quick audit.
 FEW = ["--topic", "few.toml", "--contexts", "context.csv"]
@@ -94,8 +98,12 @@ def environment(wheels: dict[str, Path], tmp_path: Path) -> Callable[..., Enviro
 
 def test_the_wheels_contain_all_source_files(wheels: dict[str, Path]) -> None:
     for name, unpacked in wheels.items():
-        packed = {str(p.relative_to(unpacked)) for p in unpacked.rglob("*") if not p.is_dir()}
-        assert {p for p in packed if ".dist-info/" not in p} == source_files(ROOT / name)
+        packed = {
+            str(p.relative_to(unpacked)) for p in unpacked.rglob("*") if not p.is_dir()
+        }
+        assert {p for p in packed if ".dist-info/" not in p} == source_files(
+            ROOT / name
+        )
 
 
 def test_the_wheel_is_the_same_byte_for_byte_wherever_it_is_built(
@@ -175,7 +183,9 @@ def test_without_extras_every_command_works_or_says_what_to_install(
             _says(result, expected)
         else:
             assert result.status == 0, (command, result.err)
-    drawn = [r for (command, _), r in zip(walk, results, strict=True) if "figures" in command]
+    drawn = [
+        r for (command, _), r in zip(walk, results, strict=True) if "figures" in command
+    ]
     assert install_command("vl_convert") in drawn[0].err
 
 
@@ -200,14 +210,26 @@ def test_mining(environment: Callable[..., Environment]) -> None:
     made = environment("mining")
     packed = pa.compress(FILES["corpus.txt"].encode(), codec="zstd", asbytes=True)
     (made.folder / "corpus.txt.zst").write_bytes(packed)
-    (made.folder / "zh.txt").write_text("护士说她迟到了。医生认为他是对的。\n", encoding="utf-8")
+    (made.folder / "zh.txt").write_text(
+        "护士说她迟到了。医生认为他是对的。\n", encoding="utf-8"
+    )
     english, chinese, versions = made.commands(
         ["mine", "corpus.txt.zst", "--out", "en.csv"],
         ["mine", "zh.txt", "--topic", "gender-zh", "--out", "zh.csv"],
-        ["reliability", "audit", "statements.csv", "--out", "made", "--until", "versions"],
+        [
+            "reliability",
+            "audit",
+            "statements.csv",
+            "--out",
+            "made",
+            "--until",
+            "versions",
+        ],
     )
     assert english.status == 0, english.err
-    assert "The [X] said that [Y]" in (made.folder / "en.csv").read_text(encoding="utf-8")
+    assert "The [X] said that [Y]" in (made.folder / "en.csv").read_text(
+        encoding="utf-8"
+    )
     assert chinese.status in (0, 2), chinese.err
     assert "pip" not in chinese.err
     _says(versions, POCKET)
@@ -233,9 +255,27 @@ if __name__ == "__main__":
 
 def test_web(environment: Callable[..., Environment]) -> None:
     made = environment("web")
-    status = ["reliability", "annotate", "statements.csv", "--mode", "rating", "--status"]
-    _all_work(made.commands(["audit", "reference:random", *FEW, "--out", "runs/a"], status))
-    command = [made.python, "-m", "clinometer", "view", "runs", "--no-browser", "--port", "0"]
+    status = [
+        "reliability",
+        "annotate",
+        "statements.csv",
+        "--mode",
+        "rating",
+        "--status",
+    ]
+    _all_work(
+        made.commands(["audit", "reference:random", *FEW, "--out", "runs/a"], status)
+    )
+    command = [
+        made.python,
+        "-m",
+        "clinometer",
+        "view",
+        "runs",
+        "--no-browser",
+        "--port",
+        "0",
+    ]
     with serving(command, cwd=made.folder, env=made.variables()) as address:
         page = httpx.get(address, follow_redirects=True, timeout=60).text
     assert "reference:random" in page
@@ -260,22 +300,40 @@ WORKS: dict[str, list[Sequence[object]]] = {
         ["audit", "reference:random", *FEW, "--out", "run"],
         ["study", "factors", "run"],
     ],
-    "models": [["study", "toxicity", "pocket:gpt2-s", "corpus.txt", "--train", "lora=true", *FEW]],
-    "8bit": [["audit", "pocket:gpt2-s", *FEW, "--load", "quantize=8bit", "--out", "run"]],
+    "models": [
+        [
+            "study",
+            "toxicity",
+            "pocket:gpt2-s",
+            "corpus.txt",
+            "--train",
+            "lora=true",
+            *FEW,
+        ]
+    ],
+    "8bit": [
+        ["audit", "pocket:gpt2-s", *FEW, "--load", "quantize=8bit", "--out", "run"]
+    ],
 }
 
 
 @pytest.mark.parametrize("extra", WORKS)
-def test_one_extra_is_enough(environment: Callable[..., Environment], extra: str) -> None:
+def test_one_extra_is_enough(
+    environment: Callable[..., Environment], extra: str
+) -> None:
     pocket = extra in ("models", "8bit")
     _all_work(environment(extra, pocket=pocket).commands(*WORKS[extra]))
 
 
 def test_every_extra_is_tested() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))[
+        "project"
+    ]
     assert project["name"] == DISTRIBUTION
     extras = set(project["optional-dependencies"]) - NOT_TRIED
-    assert extras == {*WORKS, *(name.removeprefix("test_") for name in globals())} & extras
+    assert (
+        extras == {*WORKS, *(name.removeprefix("test_") for name in globals())} & extras
+    )
     assert set(EXTRAS) == extras | {"inspect"}
 
 
@@ -386,7 +444,9 @@ def source_files(source: Path) -> set[str]:
     return {
         str(path.relative_to(tree))
         for path in tree.rglob("*")
-        if path.is_file() and not {"__pycache__"} & {*path.parts} and ".egg-info" not in str(path)
+        if path.is_file()
+        and not {"__pycache__"} & {*path.parts}
+        and ".egg-info" not in str(path)
     }
 
 
@@ -405,7 +465,11 @@ def required(requirement: str, ours: dict[str, PathDistribution]) -> list[Distri
             if (name, extra) not in seen:
                 seen.add((name, extra))
                 every = map(Requirement, distribution.requires or ())
-                todo += [r for r in every if not r.marker or r.marker.evaluate({"extra": extra})]
+                todo += [
+                    r
+                    for r in every
+                    if not r.marker or r.marker.evaluate({"extra": extra})
+                ]
     return list(found.values())
 
 
@@ -417,7 +481,9 @@ def link(distribution: Distribution, site: Path) -> None:
         target = site / (path if shared else top)
         if not target.is_symlink():
             target.parent.mkdir(parents=True, exist_ok=True)
-            target.symlink_to(Path(str(distribution.locate_file(str(target.relative_to(site))))))
+            target.symlink_to(
+                Path(str(distribution.locate_file(str(target.relative_to(site)))))
+            )
 
 
 @cache

@@ -85,7 +85,11 @@ def comment(text: str, *, key: str) -> None:
         else:
             ask("PATCH", f"{address}/comments/{before}", body)
     except (OSError, ValueError, KeyError, TypeError) as error:
-        why = f"status {error.code}" if isinstance(error, urllib.error.HTTPError) else str(error)
+        why = (
+            f"status {error.code}"
+            if isinstance(error, urllib.error.HTTPError)
+            else str(error)
+        )
         say(
             f"::warning::the comment was not written ({why}); give the job the permission "
             "pull-requests: write, or set comment: false"

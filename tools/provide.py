@@ -43,11 +43,21 @@ def apt_browser() -> None:
         return
     sys.stdout.write("browser: none on the PATH, trying apt-get install chromium\n")
     sys.stdout.flush()
-    install = ["install", "-y", "--no-install-recommends", "chromium", "fonts-liberation"]
+    install = [
+        "install",
+        "-y",
+        "--no-install-recommends",
+        "chromium",
+        "fonts-liberation",
+    ]
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
     for words in (["update"], install):
         done = subprocess.run(
-            ["apt-get", "-qq", *words], env=environment, check=False, capture_output=True, text=True
+            ["apt-get", "-qq", *words],
+            env=environment,
+            check=False,
+            capture_output=True,
+            text=True,
         )
         if done.returncode:
             last = (done.stderr or done.stdout).strip().splitlines()[-1:]
@@ -57,7 +67,14 @@ def apt_browser() -> None:
 
 def pip_install(package: str) -> None:
     """One package, with what it needs; a failure is one line."""
-    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
+    pip = [
+        sys.executable,
+        "-m",
+        "pip",
+        "--disable-pip-version-check",
+        "install",
+        "--quiet",
+    ]
     done = subprocess.run(
         [*pip, "--constraint", str(CONSTRAINTS), package],
         check=False,
@@ -65,7 +82,9 @@ def pip_install(package: str) -> None:
         text=True,
     )
     if done.returncode:
-        last = [line for line in done.stderr.splitlines() if line.startswith("ERROR")][-1:]
+        last = [line for line in done.stderr.splitlines() if line.startswith("ERROR")][
+            -1:
+        ]
         sys.stdout.write(f"{package}: cannot be installed here: {' '.join(last)}\n")
 
 

@@ -66,7 +66,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     commands = parser.add_subparsers(dest="command", required=True)
     lowest = commands.add_parser("lowest")
-    lowest.add_argument("--extra", action="append", help="only these extras (default: every one)")
+    lowest.add_argument(
+        "--extra", action="append", help="only these extras (default: every one)"
+    )
     lowest.add_argument("--venv", type=Path, help="install them there and try them")
     commands.add_parser("licences")
     sbom = commands.add_parser("sbom")
@@ -78,7 +80,9 @@ def main() -> int:
     if given.command == "licences":
         return check_licences()
     if given.command == "sbom":
-        given.file.write_text(json.dumps(bill_of_materials(), indent=1) + "\n", encoding="utf-8")
+        given.file.write_text(
+            json.dumps(bill_of_materials(), indent=1) + "\n", encoding="utf-8"
+        )
         return 0
     return audit()
 
@@ -88,7 +92,9 @@ def main() -> int:
 
 def declared() -> dict[str, list[Requirement]]:
     """Extra -> its requirements; "" are those of all. References to our own extras are left out."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))[
+        "project"
+    ]
     extras = {"": project["dependencies"], **project["optional-dependencies"]}
     return {
         extra: [one for one in map(Requirement, listed) if one.name != project["name"]]
@@ -106,7 +112,9 @@ def lowest_versions() -> list[str]:
         for one in listed:
             bounds = [spec.version for spec in one.specifier if spec.operator == ">="]
             if not bounds:
-                raise SystemExit(f"{one} ({extra or 'dependencies'}): expected a lower bound (>=)")
+                raise SystemExit(
+                    f"{one} ({extra or 'dependencies'}): expected a lower bound (>=)"
+                )
             if extra not in APART:
                 found.add(f"{one.name}=={bounds[0]}")
     return sorted(found)
@@ -122,14 +130,28 @@ def check_lowest(extras: list[str] | None, where: Path | None) -> int:
         if where is not None:
             venv.create(where, with_pip=True)
             python, how = str(where / "bin" / "python"), []
-        install = [python, "-m", "pip", "install", "--quiet", *how, "--constraint", str(lowest)]
+        install = [
+            python,
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            *how,
+            "--constraint",
+            str(lowest),
+        ]
         done = subprocess.run([*install, f"{ROOT}[{','.join(wanted)}]"], check=False)
         if done.returncode or where is None:
             return done.returncode
         for command in SMOKE:
-            done = subprocess.run([python, "-m", "clinometer", *command], cwd=folder, check=False)
+            done = subprocess.run(
+                [python, "-m", "clinometer", *command], cwd=folder, check=False
+            )
             if done.returncode:
-                print(f"clinometer {' '.join(command)}: status {done.returncode}", file=sys.stderr)
+                print(
+                    f"clinometer {' '.join(command)}: status {done.returncode}",
+                    file=sys.stderr,
+                )
                 return done.returncode
     return 0
 
@@ -139,9 +161,13 @@ def check_lowest(extras: list[str] | None, where: Path | None) -> int:
 
 def shipped() -> Iterator[tuple[Distribution, str]]:
     """Every installed package that an extra for users brings, with its licence ("" if unnamed)."""
-    installed = {canonicalize_name(one.name): one for one in distributions() if one.name}
+    installed = {
+        canonicalize_name(one.name): one for one in distributions() if one.name
+    }
     extras = declared()
-    todo = [one for extra, listed in extras.items() if extra not in APART for one in listed]
+    todo = [
+        one for extra, listed in extras.items() if extra not in APART for one in listed
+    ]
     seen: set[tuple[str, str]] = set()
     while todo:
         wanted = todo.pop()
@@ -150,7 +176,11 @@ def shipped() -> Iterator[tuple[Distribution, str]]:
             if name in installed and (name, extra) not in seen:
                 seen.add((name, extra))
                 needed = map(Requirement, installed[name].requires or ())
-                todo += [r for r in needed if not r.marker or r.marker.evaluate({"extra": extra})]
+                todo += [
+                    r
+                    for r in needed
+                    if not r.marker or r.marker.evaluate({"extra": extra})
+                ]
     for name in sorted({name for name, _ in seen}):
         yield installed[name], licence_of(installed[name])
 
@@ -225,7 +255,14 @@ def audit() -> int:
     if importlib.util.find_spec("pip_audit") is None:
         print("audit: not run: pip-audit is not installed (pip install pip-audit)")
         return 0
-    command = [sys.executable, "-m", "pip_audit", "--requirement", str(CONSTRAINTS), "--no-deps"]
+    command = [
+        sys.executable,
+        "-m",
+        "pip_audit",
+        "--requirement",
+        str(CONSTRAINTS),
+        "--no-deps",
+    ]
     done = subprocess.run(
         [*command, "--disable-pip", "--progress-spinner", "off", "--format", "json"],
         capture_output=True, text=True, check=False,
@@ -233,7 +270,9 @@ def audit() -> int:
     try:
         return audited(json.loads(done.stdout)["dependencies"])
     except (ValueError, KeyError, TypeError):
-        print(f"audit: not run: {(done.stderr.strip().splitlines() or ['no reason'])[-1][:200]}")
+        print(
+            f"audit: not run: {(done.stderr.strip().splitlines() or ['no reason'])[-1][:200]}"
+        )
         return 0
 
 
@@ -243,7 +282,9 @@ def audited(packages: list[dict[str, Any]]) -> int:
     known = [one for one in packages if "skip_reason" not in one]
     bad = [(one, found) for one in known for found in one["vulns"]]
     if not known:
-        print(f"audit: not run: the index has advisories for none of {len(packages)} packages")
+        print(
+            f"audit: not run: the index has advisories for none of {len(packages)} packages"
+        )
         return 0
     for one, found in bad:
         fixed = ", ".join(found.get("fix_versions", ())) or "none yet"

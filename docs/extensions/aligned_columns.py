@@ -14,7 +14,9 @@ from typing import Any
 
 from sphinx.application import Sphinx
 
-_ROW = re.compile(r"^(?P<indent> *)(?P<name>[\w`][^ ]*(?:,? [\w`\[][^ ]*)*?) {2,}(?P<text>\S.*)$")
+_ROW = re.compile(
+    r"^(?P<indent> *)(?P<name>[\w`][^ ]*(?:,? [\w`\[][^ ]*)*?) {2,}(?P<text>\S.*)$"
+)
 
 
 def listed(lines: list[str]) -> list[str]:
@@ -27,14 +29,19 @@ def listed(lines: list[str]) -> list[str]:
     at = 0
     example = False
     while at < len(lines):
-        example = bool(lines[at].strip()) and (example or lines[at].lstrip().startswith(">>>"))
+        example = bool(lines[at].strip()) and (
+            example or lines[at].lstrip().startswith(">>>")
+        )
         rows, end = _rows(lines, at)
         if example or len(rows) < 2:
             done.append(lines[at])
             at += 1
             continue
         for indent, name, texts in rows:
-            done += [f"{indent}{name}", *(f"{indent}   {text}" for text in texts or ["—"])]
+            done += [
+                f"{indent}{name}",
+                *(f"{indent}   {text}" for text in texts or ["—"]),
+            ]
         done.append("")
         at = end
     return done
@@ -65,10 +72,14 @@ def _alone(lines: list[str], at: int, column: int) -> bool:
     follows = lines[at + 1] if at + 1 < len(lines) else ""
     if not lines[at].strip() or not follows.strip():
         return False
-    return not follows[:column].strip() or bool(len(lines[at]) < column and _ROW.match(follows))
+    return not follows[:column].strip() or bool(
+        len(lines[at]) < column and _ROW.match(follows)
+    )
 
 
-def _process(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+def _process(
+    app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]
+) -> None:
     lines[:] = listed(lines)
 
 

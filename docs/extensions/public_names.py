@@ -56,7 +56,9 @@ def _comment(package: str, name: str) -> str:
     from sphinx.errors import PycodeError
     from sphinx.pycode import ModuleAnalyzer
 
-    for module in sorted(name for name in sys.modules if f"{name}.".startswith(f"{package}.")):
+    for module in sorted(
+        name for name in sys.modules if f"{name}.".startswith(f"{package}.")
+    ):
         try:
             comments = ModuleAnalyzer.for_module(module).find_attr_docs()
         except PycodeError:
@@ -83,7 +85,11 @@ def write_pages(folder: Path) -> None:
             ".. autosummary::",
             "   :toctree: names",
             "",
-            *(f"   {name}" for name in names_of(package) if callable(_value(package, name))),
+            *(
+                f"   {name}"
+                for name in names_of(package)
+                if callable(_value(package, name))
+            ),
             "",
             *_constants(package),
         ]

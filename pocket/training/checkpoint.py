@@ -32,9 +32,13 @@ def save(
     for optimizer in optimizers:
         for name, parameter in parameters.items():
             # A parameter that no input reaches (XLNet's segments) has no moments.
-            for moment, value in optimizer.state.get(stepped(optimizer, parameter), {}).items():
+            for moment, value in optimizer.state.get(
+                stepped(optimizer, parameter), {}
+            ).items():
                 tensors[f"{moment}.{name}"] = value
-    save_file({name: t.contiguous() for name, t in tensors.items()}, new / "state.safetensors")
+    save_file(
+        {name: t.contiguous() for name, t in tensors.items()}, new / "state.safetensors"
+    )
     (new / "state.json").write_text(json.dumps(state, indent=2))
     shutil.rmtree(folder, ignore_errors=True)
     new.rename(folder)
@@ -48,9 +52,13 @@ def restore(
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             parameter.copy_(tensors[f"weight.{name}"])
-    owner = {p: o for o in optimizers for group in o.param_groups for p in group["params"]}
+    owner = {
+        p: o for o in optimizers for group in o.param_groups for p in group["params"]
+    }
     for name, parameter in model.named_parameters():
-        moments = {m: tensors[f"{m}.{name}"] for m in MOMENTS if f"{m}.{name}" in tensors}
+        moments = {
+            m: tensors[f"{m}.{name}"] for m in MOMENTS if f"{m}.{name}" in tensors
+        }
         for optimizer in optimizers if moments else []:
             known = stepped(optimizer, parameter)
             if known in owner and owner[known] is optimizer:
@@ -59,7 +67,9 @@ def restore(
     return state
 
 
-def export(folder: Path, model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) -> None:
+def export(
+    folder: Path, model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast
+) -> None:
     """Write a folder that the Auto classes load: weights in half precision.
 
     The configuration says float32, so that plain `from_pretrained` computes in full precision

@@ -50,7 +50,9 @@ class Stream:
 
     def long_rows(self, count: int, width: int, generator: torch.Generator) -> Rows:
         """Windows of `width` tokens that begin where a random sentence begins."""
-        pick = torch.randint(len(self.starts), (count,), generator=generator, device=self.device)
+        pick = torch.randint(
+            len(self.starts), (count,), generator=generator, device=self.device
+        )
         return self._window(self.starts[pick], width)
 
     def short_rows(self, count: int, width: int, generator: torch.Generator) -> Rows:
@@ -66,13 +68,17 @@ class Stream:
 
     def windows(self, count: int, width: int) -> Iterator[Rows]:
         """Every window once, in order, side by side: for the held-out loss."""
-        offsets = torch.arange(0, len(self.tokens) - width + 1, width, device=self.device)
+        offsets = torch.arange(
+            0, len(self.tokens) - width + 1, width, device=self.device
+        )
         for part in offsets.split(count):
             yield self._window(part, width)
 
     def whole_sentences(self, count: int, width: int) -> Iterator[Rows]:
         """Every sentence once, in order, cut at `width`: for the held-out loss."""
-        for pick in torch.arange(len(self.bare_starts), device=self.device).split(count):
+        for pick in torch.arange(len(self.bare_starts), device=self.device).split(
+            count
+        ):
             yield self._sentence(pick, torch.full_like(pick, width), width)
 
     @property
@@ -88,7 +94,9 @@ class Stream:
 
     def _sentence(self, pick: torch.Tensor, cut: torch.Tensor, width: int) -> Rows:
         lengths = torch.minimum(self.bare_lengths[pick], cut)
-        index = self.bare_starts[pick][:, None] + torch.arange(width, device=self.device)
+        index = self.bare_starts[pick][:, None] + torch.arange(
+            width, device=self.device
+        )
         tokens = self.bare[index.clamp_(max=len(self.bare) - 1)].long()
         whole = lengths == self.bare_lengths[pick]
         return Rows(tokens, lengths, whole=whole, full=False)
@@ -107,7 +115,9 @@ def encode(
     `spaced` is for tokenizers in which a word within a text differs from the same word at its
     beginning (byte-level BPE): running text then gets its spaces and line ends.
     """
-    work = partial(_encode_part, tokenizer=tokenizer, separator=separator, spaced=spaced)
+    work = partial(
+        _encode_part, tokenizer=tokenizer, separator=separator, spaced=spaced
+    )
     workers = min(os.cpu_count() or 1, 1 + len(documents) // 500)
     size = -(-len(documents) // workers)
     parts = [documents[i : i + size] for i in range(0, len(documents), size)]
@@ -176,7 +186,9 @@ def _join(parts: Sequence[_Flat]) -> _Flat:
     ends = np.cumsum([0, *(len(part.tokens) for part in parts)])
     return _Flat(
         tokens=np.concatenate([part.tokens for part in parts]),
-        starts=np.concatenate([p.starts + end for p, end in zip(parts, ends, strict=False)]),
+        starts=np.concatenate(
+            [p.starts + end for p, end in zip(parts, ends, strict=False)]
+        ),
         lengths=np.concatenate([part.lengths for part in parts]),
     )
 
@@ -202,7 +214,9 @@ def _flatten(
     separator: int,
 ) -> _Flat:
     """Tokens of all pieces, with a separator before each document."""
-    encodings = tokenizer.backend_tokenizer.encode_batch_fast(pieces, add_special_tokens=False)
+    encodings = tokenizer.backend_tokenizer.encode_batch_fast(
+        pieces, add_special_tokens=False
+    )
     ids = [np.asarray(encoding.ids, dtype=np.uint16) for encoding in encodings]
     lengths = np.asarray([len(piece) for piece in ids], dtype=np.int64)
     flat = np.concatenate(ids)

@@ -103,7 +103,9 @@ class Trainer:
         saved = time.monotonic()
         losses: list[torch.Tensor] = []
         logged = (self.seconds, self.tokens)
-        while (progress := budget.progress(self.step, self.seconds)) < 1.0 and not self.stopped:
+        while (
+            progress := budget.progress(self.step, self.seconds)
+        ) < 1.0 and not self.stopped:
             losses.append(self._update(progress=progress))
             self.tokens += self._tokens_per_step()
             self.step += 1
@@ -137,7 +139,9 @@ class Trainer:
         """Held-out losses in nats: running text, single sentences, and BERT's 15 % masking."""
         long, short = self.recipe.long, self.recipe.short
         found = {
-            "loss": self._mean_loss(self.objective, self.held_out.windows(long.rows, long.width)),
+            "loss": self._mean_loss(
+                self.objective, self.held_out.windows(long.rows, long.width)
+            ),
             "loss_sentences": self._mean_loss(
                 self.objective, self.held_out.whole_sentences(short.rows, short.width)
             ),
@@ -155,7 +159,11 @@ class Trainer:
         total = torch.zeros((), device=self.device)
         count = torch.zeros((), device=self.device)
         # Evaluation has its own shapes; compiling for them would cost more than it saves.
-        with torch.no_grad(), self._autocast(), torch.compiler.set_stance("force_eager"):
+        with (
+            torch.no_grad(),
+            self._autocast(),
+            torch.compiler.set_stance("force_eager"),
+        ):
             for rows in batches:
                 part, predictions = objective.loss(self.model, rows, generator)
                 total, count = total + part, count + predictions
@@ -169,7 +177,9 @@ class Trainer:
         loss = self._loss(stretched=self._stretched())
         loss.backward()
         nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
-        now = rate(progress, peak=self.recipe.learning_rate, warm_up=self.recipe.warm_up)
+        now = rate(
+            progress, peak=self.recipe.learning_rate, warm_up=self.recipe.warm_up
+        )
         for optimizer in self.optimizers:
             for group in optimizer.param_groups:
                 group["lr"] = now
@@ -178,18 +188,27 @@ class Trainer:
         return loss.detach()
 
     def _loss(self, *, stretched: bool) -> torch.Tensor:
-        long = self.recipe.stretched if stretched and self.recipe.stretched else self.recipe.long
+        long = (
+            self.recipe.stretched
+            if stretched and self.recipe.stretched
+            else self.recipe.long
+        )
         short = self.recipe.short
         parts = (
             self.stream.long_rows(long.rows, long.width, self.generator),
             self.stream.short_rows(short.rows, short.width, self.generator),
         )
         with self._autocast():
-            sums = [self.objective.loss(self.model, rows, self.generator) for rows in parts]
+            sums = [
+                self.objective.loss(self.model, rows, self.generator) for rows in parts
+            ]
         return sum(total for total, _ in sums) / sum(count for _, count in sums)
 
     def _stretched(self) -> bool:
-        return self.recipe.stretched is not None and self.step % STRETCH_EVERY == STRETCH_EVERY - 1
+        return (
+            self.recipe.stretched is not None
+            and self.step % STRETCH_EVERY == STRETCH_EVERY - 1
+        )
 
     def _tokens_per_step(self) -> int:
         long = self.recipe.stretched if self._stretched() else self.recipe.long
@@ -203,12 +222,18 @@ class Trainer:
         )
 
     def _say(self, message: str) -> None:
-        print(f"[{self.name}] {self.seconds:6.1f} s step {self.step:6d} {message}", flush=True)
+        print(
+            f"[{self.name}] {self.seconds:6.1f} s step {self.step:6d} {message}",
+            flush=True,
+        )
 
     def _save(self) -> None:
         state = {"step": self.step, "seconds": self.seconds, "tokens": self.tokens}
         checkpoint.save(
-            self.out / "checkpoint", self.model, self.optimizers, {**state, "history": self.history}
+            self.out / "checkpoint",
+            self.model,
+            self.optimizers,
+            {**state, "history": self.history},
         )
         checkpoint.export(self.out / self.name, self.model, self.tokenizer)
 
@@ -220,7 +245,9 @@ class Trainer:
             "finished": not self.stopped,
             "held_out": self.evaluate(),
             "frequency_loss": round(
-                frequency_loss(self.stream.tokens, self.held_out.tokens, words=len(self.tokenizer)),
+                frequency_loss(
+                    self.stream.tokens, self.held_out.tokens, words=len(self.tokenizer)
+                ),
                 2,
             ),
             "steps": self.step,
@@ -229,7 +256,9 @@ class Trainer:
             "seed": self.seed,
             "budget": dataclasses.asdict(budget),
             "parameters": self.model.num_parameters(),
-            "parameters_outside_embeddings": self.model.num_parameters(exclude_embeddings=True),
+            "parameters_outside_embeddings": self.model.num_parameters(
+                exclude_embeddings=True
+            ),
             "training_tokens": len(self.stream.tokens),
             "held_out_tokens": len(self.held_out.tokens),
             "device": torch.cuda.get_device_name() if on_gpu else platform.machine(),
@@ -238,6 +267,8 @@ class Trainer:
             **facts,
             "history": self.history,
         }
-        (self.out / self.name / "result.json").write_text(json.dumps(result, indent=2) + "\n")
+        (self.out / self.name / "result.json").write_text(
+            json.dumps(result, indent=2) + "\n"
+        )
         self._say(f"held out {result['held_out']}")
         return result

@@ -44,7 +44,9 @@ def attach(model: PreTrainedModel, *, rank: int, alpha: float) -> list[nn.Parame
         for name, child in list(parent.named_children()):
             if name in TARGETS and isinstance(child, Conv1D):
                 setattr(
-                    parent, name, LowRank(child, rank=rank, alpha=alpha).to(child.weight.device)
+                    parent,
+                    name,
+                    LowRank(child, rank=rank, alpha=alpha).to(child.weight.device),
                 )
     return [p for p in model.parameters() if p.requires_grad]
 
@@ -56,14 +58,20 @@ def corrections(model: PreTrainedModel) -> Iterator[tuple[str, LowRank]]:
             yield name, module
 
 
-def save(model: PreTrainedModel, folder: Path, *, base: str, rank: int, alpha: float) -> None:
+def save(
+    model: PreTrainedModel, folder: Path, *, base: str, rank: int, alpha: float
+) -> None:
     """Write the corrections as a PEFT adapter folder in half precision."""
     folder.mkdir(parents=True, exist_ok=True)
     tensors = {}
     for name, module in corrections(model):
         stem = f"base_model.model.{name}"
-        tensors[f"{stem}.lora_A.weight"] = module.lora_A.detach().half().cpu().contiguous()
-        tensors[f"{stem}.lora_B.weight"] = module.lora_B.detach().half().cpu().contiguous()
+        tensors[f"{stem}.lora_A.weight"] = (
+            module.lora_A.detach().half().cpu().contiguous()
+        )
+        tensors[f"{stem}.lora_B.weight"] = (
+            module.lora_B.detach().half().cpu().contiguous()
+        )
     save_file(tensors, folder / "adapter_model.safetensors", metadata={"format": "pt"})
     settings = {
         "base_model_name_or_path": base,

@@ -24,7 +24,9 @@ Loss = tuple[torch.Tensor, torch.Tensor]
 class Objective(Protocol):
     """What a model is trained to predict."""
 
-    def loss(self, model: PreTrainedModel, rows: Rows, generator: torch.Generator) -> Loss:
+    def loss(
+        self, model: PreTrainedModel, rows: Rows, generator: torch.Generator
+    ) -> Loss:
         """Return the summed loss and the number of predictions."""
         ...
 
@@ -67,17 +69,23 @@ class Masked:
     pad: int
     rate: float = 0.2
 
-    def loss(self, model: PreTrainedModel, rows: Rows, generator: torch.Generator) -> Loss:
+    def loss(
+        self, model: PreTrainedModel, rows: Rows, generator: torch.Generator
+    ) -> Loss:
         """Return the summed loss and the number of predictions."""
         count, width = rows.tokens.shape
         real = _real(rows)
         most = math.ceil(self.rate * width)
-        places = _random(rows, generator).masked_fill(~real, -1.0).topk(most, dim=1).indices
+        places = (
+            _random(rows, generator).masked_fill(~real, -1.0).topk(most, dim=1).indices
+        )
         wanted = (self.rate * rows.lengths).round().clamp(min=1)
         chosen = torch.arange(most, device=real.device) < wanted[:, None]
         labels = rows.tokens.gather(1, places).masked_fill(~chosen, IGNORE)
         hidden_places = torch.zeros_like(real).scatter(1, places, chosen)
-        body = rows.tokens.masked_fill(hidden_places, self.mask).masked_fill(~real, self.pad)
+        body = rows.tokens.masked_fill(hidden_places, self.mask).masked_fill(
+            ~real, self.pad
+        )
         inputs = F.pad(body, (1, 1), value=self.pad)
         inputs[:, 0] = self.cls
         inputs.scatter_(1, rows.lengths[:, None] + 1, self.sep)
@@ -93,7 +101,9 @@ class Causal:
 
     end: int
 
-    def loss(self, model: PreTrainedModel, rows: Rows, generator: torch.Generator) -> Loss:
+    def loss(
+        self, model: PreTrainedModel, rows: Rows, generator: torch.Generator
+    ) -> Loss:
         """Return the summed loss and the number of predictions."""
         real = _real(rows)
         inputs = F.pad(rows.tokens.masked_fill(~real, self.end), (1, 0), value=self.end)
@@ -119,7 +129,9 @@ class SpanCorruption:
     """Id of <extra_id_0>; the following sentinels count down from it."""
     target_width: int = 40
 
-    def loss(self, model: PreTrainedModel, rows: Rows, generator: torch.Generator) -> Loss:
+    def loss(
+        self, model: PreTrainedModel, rows: Rows, generator: torch.Generator
+    ) -> Loss:
         """Return the summed loss and the number of predictions."""
         noise = self._noise(rows, generator)
         inputs = self._inputs(rows, noise)
@@ -141,7 +153,9 @@ class SpanCorruption:
         first = (_random_rows(rows, generator) * lengths).long()
         size = 1 + (_random_rows(rows, generator) * 3).long()
         one = (place >= first[:, None]) & (place < (first + size)[:, None])
-        rest = (place >= first[:, None]) & (place < (first + self.target_width - 8)[:, None])
+        rest = (place >= first[:, None]) & (
+            place < (first + self.target_width - 8)[:, None]
+        )
         kind = (torch.arange(len(lengths), device=real.device) // 2 % 4)[:, None]
         noise = torch.where(kind < 2, spans, torch.where(kind == 2, one, rest)) & real
         # A row without any hidden token would teach nothing: hide one.
@@ -152,7 +166,9 @@ class SpanCorruption:
         sentinels = self.first_sentinel - (begins.cumsum(1) - 1)
         body = torch.where(begins, sentinels, rows.tokens)
         keep = _real(rows) & (~noise | begins)
-        return _compact(body, keep, end=self.end, pad=self.pad, width=rows.tokens.shape[1] + 1)
+        return _compact(
+            body, keep, end=self.end, pad=self.pad, width=rows.tokens.shape[1] + 1
+        )
 
     def _labels(self, rows: Rows, noise: torch.Tensor) -> torch.Tensor:
         begins = noise & ~F.pad(noise, (1, 0))[:, :-1]
@@ -189,7 +205,9 @@ class Permutation:
     cls: int
     share: float = 0.17
 
-    def loss(self, model: PreTrainedModel, rows: Rows, generator: torch.Generator) -> Loss:
+    def loss(
+        self, model: PreTrainedModel, rows: Rows, generator: torch.Generator
+    ) -> Loss:
         """Return the summed loss and the number of predictions."""
         most = math.ceil(self.share * rows.tokens.shape[1])
         order = self._order(rows, generator)
@@ -202,7 +220,9 @@ class Permutation:
         )
         inputs, visible, order = self._with_ending(rows, order)
         # Context (inf) is seen by all; a predicted token by those that come later in the order.
-        hidden = (order[:, None, :] < math.inf) & (order[:, None, :] >= order[:, :, None])
+        hidden = (order[:, None, :] < math.inf) & (
+            order[:, None, :] >= order[:, :, None]
+        )
         hidden |= (order[:, None, :] < math.inf) & (order[:, :, None] == math.inf)
         mapping = F.one_hot(places, inputs.shape[1]).float()
         output = model(

@@ -22,7 +22,9 @@ def rate(progress: float, *, peak: float, warm_up: float) -> float:
     return peak * (1.0 - progress) / (1.0 - warm_up)
 
 
-def make_optimizers(model: PreTrainedModel, recipe: Recipe) -> list[torch.optim.Optimizer]:
+def make_optimizers(
+    model: PreTrainedModel, recipe: Recipe
+) -> list[torch.optim.Optimizer]:
     """AdamW, which decays matrices and leaves biases and norms alone; Muon if the recipe says so.
 
     Muon takes the matrices of the repeated blocks, with steps of the size that AdamW's have, so
@@ -37,7 +39,9 @@ def make_optimizers(model: PreTrainedModel, recipe: Recipe) -> list[torch.optim.
         {"params": others, "weight_decay": 0.0},
     ]
     adam = torch.optim.AdamW(groups, lr=0.0, betas=(0.9, 0.98), eps=1e-6, fused=True)
-    return [adam, FlatMuon(blocks, weight_decay=recipe.weight_decay)] if blocks else [adam]
+    return (
+        [adam, FlatMuon(blocks, weight_decay=recipe.weight_decay)] if blocks else [adam]
+    )
 
 
 def block_matrices(model: PreTrainedModel) -> list[nn.Parameter]:
@@ -52,7 +56,8 @@ def block_matrices(model: PreTrainedModel) -> list[nn.Parameter]:
         for module in inside.values()
         if not isinstance(module, nn.Embedding | nn.ModuleList)
         for name, p in module.named_parameters(recurse=False)
-        if (isinstance(module, nn.Linear) and p.dim() == 2) or (p.dim() == 3 and name in {*"qkvor"})
+        if (isinstance(module, nn.Linear) and p.dim() == 2)
+        or (p.dim() == 3 and name in {*"qkvor"})
     }
     return list(found.values())
 
@@ -80,5 +85,7 @@ class FlatMuon(torch.optim.Muon):
 def stepped(optimizer: torch.optim.Optimizer, parameter: nn.Parameter) -> nn.Parameter:
     """The parameter as this optimizer knows it."""
     return (
-        optimizer.flat.get(parameter, parameter) if isinstance(optimizer, FlatMuon) else parameter
+        optimizer.flat.get(parameter, parameter)
+        if isinstance(optimizer, FlatMuon)
+        else parameter
     )

@@ -36,7 +36,13 @@ CONTEXTS = (
     "We met the {} when",
     "I asked the {} whether",
 )
-ENDINGS = ("was tired.", "had to leave.", "could help.", "was right.", "lived in the city.")
+ENDINGS = (
+    "was tired.",
+    "had to leave.",
+    "could help.",
+    "was right.",
+    "lived in the city.",
+)
 HELD_OUT_EVERY = 5
 
 
@@ -72,7 +78,9 @@ def leaning(she: torch.Tensor, he: torch.Tensor) -> torch.Tensor:
     return he - she
 
 
-def loss(policy_leaning: torch.Tensor, base_leaning: torch.Tensor, *, beta: float) -> torch.Tensor:
+def loss(
+    policy_leaning: torch.Tensor, base_leaning: torch.Tensor, *, beta: float
+) -> torch.Tensor:
     """DPO with stated preferences σ(β d); least where the policy does not lean at all.
 
     >>> base = torch.tensor([2.0])

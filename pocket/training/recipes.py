@@ -184,7 +184,9 @@ def _span_corruption(tokenizer: PreTrainedTokenizerFast) -> Objective:
 
 def _permutation(tokenizer: PreTrainedTokenizerFast) -> Objective:
     return Permutation(
-        pad=tokenizer.pad_token_id, sep=tokenizer.sep_token_id, cls=tokenizer.cls_token_id
+        pad=tokenizer.pad_token_id,
+        sep=tokenizer.sep_token_id,
+        cls=tokenizer.cls_token_id,
     )
 
 

@@ -17,7 +17,16 @@ SUFFIXES = (".txt", ".jsonl", ".jsonl.xz", ".jsonl.zst", ".zip")
 HELD_OUT_PER_MILLE = 10
 
 _TYPOGRAPHY = str.maketrans(
-    {"“": '"', "”": '"', "„": '"', "‘": "'", "’": "'", "\u00a0": " ", "\u200b": "", "…": "..."}
+    {
+        "“": '"',
+        "”": '"',
+        "„": '"',
+        "‘": "'",
+        "’": "'",
+        "\u00a0": " ",
+        "\u200b": "",
+        "…": "...",
+    }
 )
 _MARKUP = re.compile(r"<[^<>\n]{1,80}>|\[\[|\]\]|\{\{|\}\}|formula_\d+|\bhttps?://\S+")
 _HOLLOW_BRACKETS = re.compile(r"\(\s*[,;:\s]*\)|\[\s*\]")
@@ -114,7 +123,9 @@ def _open(path: Path) -> IO[bytes]:
         try:
             import zstandard
         except ModuleNotFoundError as exc:
-            raise ModuleNotFoundError(f"{path.name} needs `pip install zstandard`") from exc
+            raise ModuleNotFoundError(
+                f"{path.name} needs `pip install zstandard`"
+            ) from exc
         reader: IO[bytes] = zstandard.open(path, "rb")
         return reader
     return path.open("rb")

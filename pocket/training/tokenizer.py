@@ -37,7 +37,9 @@ SENTINELS = tuple(f"<extra_id_{i}>" for i in range(100))
 def train(family: str, documents: Sequence[str]) -> PreTrainedTokenizerFast:
     """Train the tokenizer of a family: bert, gpt2, t5 or xlnet."""
     if family not in FAMILIES:
-        raise KeyError(f"family: expected one of {', '.join(FAMILIES)}, found {family!r}")
+        raise KeyError(
+            f"family: expected one of {', '.join(FAMILIES)}, found {family!r}"
+        )
     return FAMILIES[family](documents)
 
 
@@ -51,7 +53,11 @@ def save(tokenizer: PreTrainedTokenizerFast, folder: Path) -> None:
     tokenizer.save_pretrained(folder)
     path = folder / "tokenizer_config.json"
     settings = json.loads(path.read_text())
-    for name in ("backend", "is_local", "local_files_only"):  # of the run, not of the tokenizer
+    for name in (
+        "backend",
+        "is_local",
+        "local_files_only",
+    ):  # of the run, not of the tokenizer
         settings.pop(name, None)
     settings["tokenizer_class"] = "PreTrainedTokenizerFast"
     path.write_text(json.dumps(settings, indent=2) + "\n")
@@ -68,7 +74,10 @@ def _bert(documents: Sequence[str]) -> PreTrainedTokenizerFast:
     tokenizer.pre_tokenizer = pre.BertPreTokenizer()
     tokenizer.decoder = decoders.WordPiece()
     trainer = trainers.WordPieceTrainer(
-        vocab_size=10_240, special_tokens=special, limit_alphabet=400, show_progress=False
+        vocab_size=10_240,
+        special_tokens=special,
+        limit_alphabet=400,
+        show_progress=False,
     )
     tokenizer.train_from_iterator(with_emphasis(documents, times=EMPHASIS), trainer)
     tokenizer.post_processor = processors.TemplateProcessing(
@@ -116,7 +125,9 @@ def _gpt2(documents: Sequence[str]) -> PreTrainedTokenizerFast:
 def begin_with(token: str, number: int) -> processors.PostProcessor:
     """Put `token` before every text, as every row of training begins, and nothing after it."""
     return processors.TemplateProcessing(
-        single=f"{token} $A", pair=f"{token} $A {token} $B", special_tokens=[(token, number)]
+        single=f"{token} $A",
+        pair=f"{token} $A {token} $B",
+        special_tokens=[(token, number)],
     )
 
 
@@ -140,7 +151,9 @@ def _unigram_pieces(documents: Sequence[str]) -> list[tuple[str, float]]:
     )
     tokenizer.train_from_iterator(lines, trainer)
     vocabulary = json.loads(tokenizer.to_str())["model"]["vocab"][1:]
-    plain = [(p, score) for p, score in vocabulary if len(p) == 1 or _WORD_PIECE.fullmatch(p)]
+    plain = [
+        (p, score) for p, score in vocabulary if len(p) == 1 or _WORD_PIECE.fullmatch(p)
+    ]
     # Single characters stay whatever their rank, so that hardly anything is unknown.
     plain.sort(key=lambda entry: (len(entry[0]) > 1, -entry[1]))
     return sorted(plain[:UNIGRAM_PIECES], key=lambda entry: -entry[1])
@@ -152,7 +165,9 @@ def _unigram(vocabulary: list[tuple[str, float]], *, unk_id: int = 0) -> Tokeniz
     A space is written for the first word of a text only, not after a sentinel or mask, so that
     "<extra_id_0>." keeps its full stop unspaced, as in training.
     """
-    tokenizer = Tokenizer(models.Unigram(vocabulary, unk_id=unk_id, byte_fallback=False))
+    tokenizer = Tokenizer(
+        models.Unigram(vocabulary, unk_id=unk_id, byte_fallback=False)
+    )
     tokenizer.normalizer = normalizers.Sequence(
         [normalizers.NFKC(), normalizers.Replace(Regex(r"\s+"), " ")]
     )
@@ -175,7 +190,10 @@ def _t5(documents: Sequence[str]) -> PreTrainedTokenizerFast:
     tokenizer = _unigram(head + pieces + tail, unk_id=2)
     tokenizer.add_special_tokens([name for name, _ in head])
     tokenizer.add_special_tokens(
-        [AddedToken(name, lstrip=True, normalized=False, special=True) for name, _ in tail]
+        [
+            AddedToken(name, lstrip=True, normalized=False, special=True)
+            for name, _ in tail
+        ]
     )
     tokenizer.post_processor = processors.TemplateProcessing(
         single="$A </s>", pair="$A </s> $B </s>", special_tokens=[("</s>", 1)]
@@ -186,7 +204,8 @@ def _t5(documents: Sequence[str]) -> PreTrainedTokenizerFast:
         eos_token="</s>",
         unk_token="<unk>",
         additional_special_tokens=[
-            AddedToken(name, lstrip=True, normalized=False, special=True) for name in SENTINELS
+            AddedToken(name, lstrip=True, normalized=False, special=True)
+            for name in SENTINELS
         ],
         model_max_length=512,
         model_input_names=["input_ids", "attention_mask"],
@@ -194,7 +213,17 @@ def _t5(documents: Sequence[str]) -> PreTrainedTokenizerFast:
 
 
 def _xlnet(documents: Sequence[str]) -> PreTrainedTokenizerFast:
-    names = ["<unk>", "<s>", "</s>", "<cls>", "<sep>", "<pad>", "<mask>", "<eod>", "<eop>"]
+    names = [
+        "<unk>",
+        "<s>",
+        "</s>",
+        "<cls>",
+        "<sep>",
+        "<pad>",
+        "<mask>",
+        "<eod>",
+        "<eop>",
+    ]
     # Six spare tokens make the vocabulary a multiple of eight, which matrix units want.
     names += [f"<unused{i}>" for i in range(6)]
     tokenizer = _unigram([(name, 0.0) for name in names] + _unigram_pieces(documents))

@@ -19,7 +19,9 @@ __version__ = "0.2.0.dev0"
 #: Each public name with its module, as the stub lists them for type checkers.
 _MODULES = {
     alias.name: str(statement.module)
-    for statement in ast.parse(Path(__file__).with_suffix(".pyi").read_text("utf-8")).body
+    for statement in ast.parse(
+        Path(__file__).with_suffix(".pyi").read_text("utf-8")
+    ).body
     if isinstance(statement, ast.ImportFrom)
     for alias in statement.names
 }

@@ -66,7 +66,11 @@ class Audits:
         for model in Shard(rank, world_size).part(self.models):
             with loaded_once():
                 for topic in map(load_topic, self.topics):
-                    asked: Any = {"topic": topic, "contexts": self.contexts, **self.options}
+                    asked: Any = {
+                        "topic": topic,
+                        "contexts": self.contexts,
+                        **self.options,
+                    }
                     try:
                         folder = default_folder(Path(self.out), model, **asked)
                         audit(ModelSpec.parse(model), out=folder, **asked)

@@ -113,7 +113,8 @@ def closest(name: object, known: Iterable[str]) -> str:
 
 
 def first_problem(
-    error: ValidationError, keys: Callable[[Sequence[str | int]], Iterable[str]] = lambda place: ()
+    error: ValidationError,
+    keys: Callable[[Sequence[str | int]], Iterable[str]] = lambda place: (),
 ) -> str:
     """What a schema found wrong, in one line: the place, what was expected, what was found.
 
@@ -127,7 +128,11 @@ def first_problem(
     "a[2]: expected a whole number, found 'x' (and 1 more)"
     """
     errors = error.errors(include_url=False)
-    kind, message, context = errors[0]["type"], errors[0]["msg"], errors[0].get("ctx", {})
+    kind, message, context = (
+        errors[0]["type"],
+        errors[0]["msg"],
+        errors[0].get("ctx", {}),
+    )
     # pydantic names the members of a union too, as in <list>; no file contains these.
     place = [part for part in errors[0]["loc"] if not str(part).startswith("<")]
     where = "".join(f"[{p + 1}]" if isinstance(p, int) else f".{p}" for p in place)

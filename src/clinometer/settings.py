@@ -44,7 +44,9 @@ found 95
     def __contains__(self, value: object) -> bool:
         if isinstance(value, bool) or not isinstance(value, Real):
             return False
-        number: Any = value  # comparing as float would overflow for a large whole number
+        number: Any = (
+            value  # comparing as float would overflow for a large whole number
+        )
         if number in self.also:
             return True
         inside = self.least <= number <= self.most and self.above < number < self.below
@@ -202,7 +204,9 @@ def with_settings(settings: T | type[T], given: Mapping[str, Any]) -> T:
     Traceback (most recent call last):
     clinometer.errors.SettingsError: sise: no such setting; did you mean size?
     """
-    kind, before = (settings, None) if isinstance(settings, type) else (type(settings), settings)
+    kind, before = (
+        (settings, None) if isinstance(settings, type) else (type(settings), settings)
+    )
     names = list(_settings(cast("Any", kind)))
     for name in given:
         if name not in names:
@@ -242,7 +246,9 @@ def _settings(kind: Any) -> dict[str, tuple[Field[Any], Any]]:
 
     An option whose value is a dataclass, such as a topic, is one setting."""
     hints = get_type_hints(kind)
-    settings = {setting.name: (setting, hints[setting.name]) for setting in fields(kind)}
+    settings = {
+        setting.name: (setting, hints[setting.name]) for setting in fields(kind)
+    }
     for setting, hint in tuple(settings.values()):
         if (inner := _nested(setting, hint)) is not None:
             settings = {**_settings(inner), **settings}
@@ -291,7 +297,9 @@ def values_from_texts(
                 about.check(name, values[name])
         except (ValidationError, SettingsError) as error:
             expected = about.expected if about is not None else ""
-            problem = f"expected {expected}, found {value!r}" if expected else str(error)
+            problem = (
+                f"expected {expected}, found {value!r}" if expected else str(error)
+            )
             raise SettingsError(f"{where}: {name}: {problem}") from error
     return values
 
@@ -306,7 +314,11 @@ def _replaced(
     outer = {*enclosing, *names}
     for name in names:
         inner = _nested(*_settings(kind)[name])
-        inside = {} if inner is None else {n: v for n, v in given.items() if n in _settings(inner)}
+        inside = (
+            {}
+            if inner is None
+            else {n: v for n, v in given.items() if n in _settings(inner)}
+        )
         before = own.get(name, getattr(settings, name, None))
         if inside and (before is not None or inside.keys() - outer):
             own[name] = _replaced(inner, before, inside, outer)
@@ -315,10 +327,13 @@ def _replaced(
     needed = [
         setting.name
         for setting in fields(kind)
-        if setting.name not in own and setting.default is setting.default_factory is MISSING
+        if setting.name not in own
+        and setting.default is setting.default_factory is MISSING
     ]
     if needed:
-        raise SettingsError(f"{', '.join(own)}: expected together with {', '.join(needed)}")
+        raise SettingsError(
+            f"{', '.join(own)}: expected together with {', '.join(needed)}"
+        )
     return kind(**own)
 
 

@@ -46,7 +46,9 @@ def rates(made: Decisions, by: int) -> dict[str, float]:
     return {g.group: present(g.rate).value for g in made.breakdowns[by].groups}
 
 
-def test_rates_ratios_and_differences_are_fairlearns(people: pd.DataFrame, file: Path) -> None:
+def test_rates_ratios_and_differences_are_fairlearns(
+    people: pd.DataFrame, file: Path
+) -> None:
     made = import_decisions(file, by=["sex", "race"], selected="yes")
     chosen = people["decision"] == "yes"
     for number, by in enumerate((["sex"], ["race"], ["sex", "race"])):
@@ -64,9 +66,13 @@ def test_rates_ratios_and_differences_are_fairlearns(people: pd.DataFrame, file:
         )
         assert [g.n for g in one.groups] == expected["n"].tolist()
         lowest = min(present(g.ratio).value for g in one.groups)
-        assert lowest == pytest.approx(frame.ratio(method="between_groups")["rate"], abs=1e-9)
+        assert lowest == pytest.approx(
+            frame.ratio(method="between_groups")["rate"], abs=1e-9
+        )
         largest = max(-present(g.difference).value for g in one.groups)
-        assert largest == pytest.approx(frame.difference(method="between_groups")["rate"], abs=1e-9)
+        assert largest == pytest.approx(
+            frame.difference(method="between_groups")["rate"], abs=1e-9
+        )
 
 
 def test_what_is_planted_is_found_and_nothing_else(file: Path) -> None:
@@ -74,13 +80,18 @@ def test_what_is_planted_is_found_and_nothing_else(file: Path) -> None:
     sex, race, _ = made.breakdowns
     (woman,) = (g for g in sex.groups if g.group == "woman")
     assert present(sex.highest).group == "man"
-    assert present(woman.ratio).value == pytest.approx((88 / 210) / (108 / 190), abs=1e-12)
+    assert present(woman.ratio).value == pytest.approx(
+        (88 / 210) / (108 / 190), abs=1e-12
+    )
     assert present(present(woman.difference).high) < 0
     assert present(sex.p) < 0.05 <= present(race.p)
     assert "cause" in made.sentences()[-1]
     of_sex, of_race, _, _ = made.sentences()
     assert "(0.602–0.901), −14.9 points (−24.4 to −5.1); the groups differ" in of_sex
-    assert "Asian 47.7 % of 130, white 50.7 % of 140: ratio 0.940, −3.0 points; no" in of_race
+    assert (
+        "Asian 47.7 % of 130, white 50.7 % of 140: ratio 0.940, −3.0 points; no"
+        in of_race
+    )
 
 
 def test_names_keep_their_hyphens_beside_numbers_with_a_minus(
@@ -92,14 +103,20 @@ def test_names_keep_their_hyphens_beside_numbers_with_a_minus(
     assert "−14.9 points (−24.4 to −5.1)" in said
 
 
-def test_of_scores_the_rate_is_the_share_above_the_median(people: pd.DataFrame, file: Path) -> None:
+def test_of_scores_the_rate_is_the_share_above_the_median(
+    people: pd.DataFrame, file: Path
+) -> None:
     made = import_decisions(file, by=["sex"], score="score", test_data="no history")
     above = people["score"] > people["score"].median()
-    assert rates(made, 0) == pytest.approx(above.groupby(people["sex"]).mean().to_dict())
+    assert rates(made, 0) == pytest.approx(
+        above.groupby(people["sex"]).mean().to_dict()
+    )
     men, women = made.breakdowns[0].groups
     scores = {sex: part["score"] for sex, part in people.groupby("sex")}
     assert present(men.mean).value == pytest.approx(scores["man"].mean())
-    welch = ttest_ind(scores["woman"], scores["man"], equal_var=False).confidence_interval(0.95)
+    welch = ttest_ind(
+        scores["woman"], scores["man"], equal_var=False
+    ).confidence_interval(0.95)
     far = present(women.difference)
     assert (far.low, far.high) == pytest.approx(tuple(welch), abs=1e-9)
     assert "no history" in made.note
@@ -130,13 +147,18 @@ def test_unknown_missing_and_small_are_counted_named_and_not_compared(
         ({"by": [], "selected": "yes"}, "--by"),
         ({"by": ["sexe"], "selected": "yes"}, "sex"),
         ({"by": ["sex"], "selected": "hired"}, "COLUMN=VALUE"),
-        ({"by": ["sex"], "selected": "decided=yes"}, "the columns are decision, sex, race"),
+        (
+            {"by": ["sex"], "selected": "decided=yes"},
+            "the columns are decision, sex, race",
+        ),
         ({"by": ["sex"], "selected": "decision=hired"}, "hired"),
         ({"by": ["sex"], "score": "decision"}, "number"),
         ({"by": ["score"], "selected": "yes"}, "ids"),
     ],
 )
-def test_what_cannot_be_compared_is_one_line(how: dict[str, Any], word: str, file: Path) -> None:
+def test_what_cannot_be_compared_is_one_line(
+    how: dict[str, Any], word: str, file: Path
+) -> None:
     with pytest.raises(ClinometerError, match=word) as caught:
         import_decisions(file, **how)
     assert "\n" not in str(caught.value)
@@ -149,12 +171,19 @@ def test_the_command_prints_and_writes_the_tables(
     done = clinometer(*command, "--out", tmp_path / "x.md")
     assert "0.737" in done.out
     page = (tmp_path / "x.md").read_text(encoding="utf-8")
-    assert all(word in page for word in ("Impact ratios by sex and race", "no limit", "people.csv"))
+    assert all(
+        word in page
+        for word in ("Impact ratios by sex and race", "no limit", "people.csv")
+    )
     plain = json.loads(clinometer(*command, "--json").out)
-    assert plain["breakdowns"][0]["groups"][1]["ratio"]["value"] == pytest.approx(0.737, abs=1e-3)
+    assert plain["breakdowns"][0]["groups"][1]["ratio"]["value"] == pytest.approx(
+        0.737, abs=1e-3
+    )
 
 
-def test_decisions_are_not_read_as_replies(people: pd.DataFrame, tmp_path: Path) -> None:
+def test_decisions_are_not_read_as_replies(
+    people: pd.DataFrame, tmp_path: Path
+) -> None:
     """As replies every context has one group, and nothing differs: a false all-clear."""
     frame = people.reset_index(names="context").rename(columns={"sex": "group"})
     frame[["model", "repetition"]] = "m", 0

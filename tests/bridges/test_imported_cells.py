@@ -11,7 +11,11 @@ from clinometer.bridges.mapping import SampleMapping, SamplePlace
 from clinometer.errors import TableError
 
 MAPPING = SampleMapping(
-    name="made", group="{g}", context="{c}", categories={"a": [0], "b": [1]}, labels={"of": "{of}"}
+    name="made",
+    group="{g}",
+    context="{c}",
+    categories={"a": [0], "b": [1]},
+    labels={"of": "{of}"},
 )
 
 
@@ -26,7 +30,11 @@ def test_log_probabilities_become_shares_and_coverage(tiny: float) -> None:
     p = cells.preferences()
     np.testing.assert_allclose(p.values[0, 0], [0.75, 0.25])
     np.testing.assert_allclose(present(p.coverage), [[0.4 if tiny == 0 else 0]])
-    assert (p.groups, p.templates, p.labels) == (("x",), ("text of c",), {"of": ("one",)})
+    assert (p.groups, p.templates, p.labels) == (
+        ("x",),
+        ("text of c",),
+        {"of": ("one",)},
+    )
 
 
 def test_a_repeated_sample_is_averaged_and_weighs_twice() -> None:

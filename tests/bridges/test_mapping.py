@@ -6,14 +6,28 @@ from pathlib import Path
 
 import pytest
 
-from clinometer.bridges.mapping import SampleMapping, load_mapping, mapping_for, ready_mappings
+from clinometer.bridges.mapping import (
+    SampleMapping,
+    load_mapping,
+    mapping_for,
+    ready_mappings,
+)
 from clinometer.errors import SettingsError, TableError
 from clinometer.storage import untrusted
 
 PAIRS = SampleMapping(
-    name="pairs", group="{kind}", context="{a.b} of {n}", categories={"more": [0], "less": [1]}
+    name="pairs",
+    group="{kind}",
+    context="{a.b} of {n}",
+    categories={"more": [0], "less": [1]},
 )
-FIELDS = {"kind": "age", "a": {"b": "the text"}, "n": 3, "named": ["x", "y"], "empty": None}
+FIELDS = {
+    "kind": "age",
+    "a": {"b": "the text"},
+    "n": 3,
+    "named": ["x", "y"],
+    "empty": None,
+}
 
 
 @pytest.mark.parametrize("name", ready_mappings())
@@ -27,7 +41,11 @@ def test_every_ready_mapping_is_found_by_the_name_of_its_task(name: str) -> None
 
 def test_fields_are_filled_in_also_those_inside_objects() -> None:
     place = PAIRS.place(FIELDS, where="here")
-    assert (place.group, place.context, place.text) == ("age", "the text of 3", "the text of 3")
+    assert (place.group, place.context, place.text) == (
+        "age",
+        "the text of 3",
+        "the text of 3",
+    )
 
 
 @pytest.mark.parametrize(
@@ -39,7 +57,9 @@ def test_fields_are_filled_in_also_those_inside_objects() -> None:
         ({"group": "{n.b}"}, "expected the field 'n.b'"),
     ],
 )
-def test_a_field_that_is_not_there_is_named(changed: dict[str, str], message: str) -> None:
+def test_a_field_that_is_not_there_is_named(
+    changed: dict[str, str], message: str
+) -> None:
     with pytest.raises(TableError, match=message):
         PAIRS.model_copy(update=changed).place(FIELDS, where="line 7")
 
@@ -67,7 +87,10 @@ def test_replies_are_recognised_and_others_are_not() -> None:
     texts = {"yes": ["Yes", "I would"], "no": ["No"]}
     mapping = PAIRS.model_copy(update={"categories": texts, "left_out": ["Maybe"]})
     said = ["Yes.", "I would, of course", "**No**", "maybe", "It depends", ""]
-    found = [mapping.reply_category({**FIELDS, "completion": text}, where="") for text in said]
+    found = [
+        mapping.reply_category({**FIELDS, "completion": text}, where="")
+        for text in said
+    ]
     assert found == ["yes", "yes", "no", None, None, None]
 
 
@@ -80,7 +103,10 @@ def test_a_field_may_be_the_category_itself() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('name = "a"\ngroup = "{g}"\ncontext = "{c}"', "expected two or more, or category"),
+        (
+            'name = "a"\ngroup = "{g}"\ncontext = "{c}"',
+            "expected two or more, or category",
+        ),
         ('name = "a"\ngrup = "{g}"', "group|unknown key"),
         ("name = ", "not valid TOML"),
         (
@@ -113,7 +139,9 @@ def test_an_unknown_task_is_answered_with_what_there_is() -> None:
         ("bbq", {"favourable": "x"}, "favourable"),
     ],
 )
-def test_what_cannot_be_a_mapping_is_refused(name: str, changes: dict[str, str], word: str) -> None:
+def test_what_cannot_be_a_mapping_is_refused(
+    name: str, changes: dict[str, str], word: str
+) -> None:
     with pytest.raises(SettingsError, match=word):
         load_mapping(name, changes)
 

@@ -22,7 +22,10 @@ from clinometer.cli import app as failure
 from clinometer.cli.app import COMMANDS
 
 EVERY = dict(every_command())
-GROUPS = [(), *((name,) for name, (place, _) in COMMANDS.items() if not isinstance(place, str))]
+GROUPS = [
+    (),
+    *((name,) for name, (place, _) in COMMANDS.items() if not isinstance(place, str)),
+]
 
 
 @pytest.fixture
@@ -53,8 +56,12 @@ def test_every_command_has_help_that_fits_a_screen_and_so_has_every_option(
 
 
 @pytest.mark.usefixtures("narrow")
-@pytest.mark.parametrize("path", GROUPS, ids=lambda path: " ".join(path) or "clinometer")
-def test_a_list_of_commands_fits_a_screen(clinometer: Clinometer, path: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(
+    "path", GROUPS, ids=lambda path: " ".join(path) or "clinometer"
+)
+def test_a_list_of_commands_fits_a_screen(
+    clinometer: Clinometer, path: tuple[str, ...]
+) -> None:
     shown = lines(clinometer(*path, "--help").out)
     assert len(shown) <= 40
     assert max(map(len, shown)) <= 80
@@ -65,12 +72,16 @@ def test_a_list_of_commands_fits_a_screen(clinometer: Clinometer, path: tuple[st
         commands = inner
     for name, (_, line) in commands.items():
         row = rf"│ {re.escape(name)} +{re.escape(line)} +│"
-        assert any(re.fullmatch(row, text) for text in shown), f"{name}: more than one line"
+        assert any(re.fullmatch(row, text) for text in shown), (
+            f"{name}: more than one line"
+        )
 
 
 @pytest.mark.usefixtures("narrow")
 def test_what_few_people_need_is_listed_by_help_all(clinometer: Clinometer) -> None:
-    short, whole = (clinometer("audit", option).out for option in ("--help", "--help-all"))
+    short, whole = (
+        clinometer("audit", option).out for option in ("--help", "--help-all")
+    )
     hidden = {p.opts[0] for p in EVERY["audit",].params if getattr(p, "hidden", False)}
     assert hidden
     assert f"--help-all shows {len(hidden)} more options" in short
@@ -92,7 +103,14 @@ def test_what_few_people_need_is_listed_by_help_all(clinometer: Clinometer) -> N
         ("audit", "reference:random", "--device", "toaster"),
         ("audit", "reference:random", "--tolerance", "0.9"),
         ("audit", "reference:random", "--clusters", "no-such-column"),
-        ("audit", "reference:random", "--topic", "gender-zh", "--contexts", "paper-gender"),
+        (
+            "audit",
+            "reference:random",
+            "--topic",
+            "gender-zh",
+            "--contexts",
+            "paper-gender",
+        ),
         ("import", "table", "TABLE", "--clusters", "no-such-column"),
         ("audit", "reference:random", "reference:random"),
         ("audit",),
@@ -113,10 +131,14 @@ def test_debug_works_in_any_position(clinometer: Clinometer) -> None:
     result = clinometer("import", "table", "no-such.csv", "--debug")
     assert result.status == 2
     assert result.err.startswith("Traceback")
-    assert result.err.endswith("clinometer: no-such.csv: no such file; check the path\n")
+    assert result.err.endswith(
+        "clinometer: no-such.csv: no such file; check the path\n"
+    )
 
 
-def test_context_sets_that_are_too_small_to_measure_with_are_marked(clinometer: Clinometer) -> None:
+def test_context_sets_that_are_too_small_to_measure_with_are_marked(
+    clinometer: Clinometer,
+) -> None:
     rows = json.loads(clinometer("list", "contexts", "--json").out)["contexts"]
     small = {row["name"] for row in rows if row["size"] == "too small"}
     assert small == {row["name"] for row in rows if row["n_eff"] < 30}
@@ -133,7 +155,9 @@ def test_one_model_that_fails_does_not_stop_the_others(
     found = json.loads(result.out)
     assert [run["model"] for run in found["runs"]] == ["reference:random"]
     assert [f["model"] for f in found["failed"]] == ["./no-such-folder"]
-    errors = [line for line in result.err.splitlines() if line.startswith("clinometer: ")]
+    errors = [
+        line for line in result.err.splitlines() if line.startswith("clinometer: ")
+    ]
     assert len(errors) == 1
 
 
@@ -146,7 +170,9 @@ def logs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "errors"
 
 
-def broken(clinometer: Clinometer, monkeypatch: pytest.MonkeyPatch, error: BaseException) -> Result:
+def broken(
+    clinometer: Clinometer, monkeypatch: pytest.MonkeyPatch, error: BaseException
+) -> Result:
     """What `clinometer list topics` gives if it fails."""
 
     def fail() -> None:
@@ -167,7 +193,10 @@ def broken(clinometer: Clinometer, monkeypatch: pytest.MonkeyPatch, error: BaseE
     ids=lambda error: type(error).__name__,
 )
 def test_an_unexpected_error_is_status_70_one_line_and_a_log(
-    clinometer: Clinometer, logs: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
+    clinometer: Clinometer,
+    logs: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    error: Exception,
 ) -> None:
     result = broken(clinometer, monkeypatch, error)
     (log,) = logs.iterdir()
@@ -188,12 +217,17 @@ def test_an_unexpected_error_is_status_70_one_line_and_a_log(
 
 @pytest.mark.parametrize("error", [MemoryError(SECRET), OutOfMemoryError(SECRET)])
 def test_memory_that_ran_out_is_no_bug(
-    clinometer: Clinometer, logs: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
+    clinometer: Clinometer,
+    logs: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    error: Exception,
 ) -> None:
     """numpy's error is one of Python's; a GPU's is torch's."""
     result = broken(clinometer, monkeypatch, error)
     assert result.status == 3
-    said = "clinometer: memory ran out; free some and rerun the same command to resume\n"
+    said = (
+        "clinometer: memory ran out; free some and rerun the same command to resume\n"
+    )
     assert result.err == said
     assert not logs.exists()
 
@@ -240,7 +274,10 @@ def test_writing_to_a_folder_is_one_line(clinometer: Clinometer) -> None:
     few = ("--groups", "nurse,pilot", "--max-contexts", 5, "--out", "run")
     assert clinometer("audit", "reference:random", *few).status == 0
     result = clinometer("report", "run", "--out", ".")
-    refused(result, "clinometer: .: expected a file to write, found a folder; name a file in it")
+    refused(
+        result,
+        "clinometer: .: expected a file to write, found a folder; name a file in it",
+    )
 
 
 def modules_after(*arguments: str) -> set[str]:
@@ -263,4 +300,6 @@ def test_the_list_of_commands_imports_none_of_them(arguments: list[str]) -> None
 
 
 def test_the_list_of_models_loads_no_library_of_models() -> None:
-    assert not {"torch", "transformers", "scipy", "pandas"} & modules_after("list", "models")
+    assert not {"torch", "transformers", "scipy", "pandas"} & modules_after(
+        "list", "models"
+    )

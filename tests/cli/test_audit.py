@@ -60,14 +60,18 @@ def test_the_same_command_resumes_and_another_gets_its_own_folder(
 
 
 def test_an_unwritable_folder_is_one_line(clinometer: Clinometer, folder: Path) -> None:
-    (folder / "runs").write_text("a file stands where the folder would be", encoding="utf-8")
+    (folder / "runs").write_text(
+        "a file stands where the folder would be", encoding="utf-8"
+    )
     result = clinometer("audit", "reference:random", *FEW)
     place = "clinometer: runs/reference-random-gender-paper-gender: cannot be"
     refused(result, place, "choose another place with --out")
     assert result.out == ""
 
 
-def test_what_cannot_begin_leaves_no_folder_behind(clinometer: Clinometer, folder: Path) -> None:
+def test_what_cannot_begin_leaves_no_folder_behind(
+    clinometer: Clinometer, folder: Path
+) -> None:
     refused(clinometer("audit", "reference:fair"))
     refused(clinometer("audit", "reference:random", "--topic", "religion"))
     assert list(folder.iterdir()) == []
@@ -112,7 +116,9 @@ class _Handler(JsonHandler):
         for _ in range(body.get("n", 1)):
             said = self.server.replies[self.server.asked % len(self.server.replies)]
             self.server.asked += 1
-            choices.append({"message": {"content": said}} if chat else {"text": said or ""})
+            choices.append(
+                {"message": {"content": said}} if chat else {"text": said or ""}
+            )
         read = len(str(self.server.messages[-1])) // 4
         usage = {"prompt_tokens": read, "completion_tokens": len(choices)}
         self.server.tokens += sum(usage.values())
@@ -123,14 +129,19 @@ Saying = Callable[..., FixedReplies]
 
 
 @pytest.fixture
-def saying(folder: Path, until_the_end: Callable[[FixedReplies], FixedReplies]) -> Saying:
+def saying(
+    folder: Path, until_the_end: Callable[[FixedReplies], FixedReplies]
+) -> Saying:
     return lambda *replies: until_the_end(FixedReplies(*replies))
 
 
 @pytest.mark.parametrize(
     ("replies", "said"),
     [
-        (("I'm sorry, but I can't help with that.",), "of 60 replies only 0 .* (60 refusals)"),
+        (
+            ("I'm sorry, but I can't help with that.",),
+            "of 60 replies only 0 .* (60 refusals)",
+        ),
         (("", None), "of 60 replies only 0 .* (60 empty)"),
         (("<think>First I have to",), "--load reply_tokens=N"),
         (("Bananas are yellow.", "The sea, the sea!"), "(60 something else)"),
@@ -143,7 +154,15 @@ def test_a_model_without_answers_has_no_number(
     saying: Saying,
     clinometer: Clinometer,
 ) -> None:
-    command = ("audit", saying(*replies).model, "--topic", "hiring", "--replies", "10", *PEOPLE)
+    command = (
+        "audit",
+        saying(*replies).model,
+        "--topic",
+        "hiring",
+        "--replies",
+        "10",
+        *PEOPLE,
+    )
     result = clinometer(*command, "--out", "run")
     assert result.status == 3
     assert "cannot be measured" in result.err
@@ -168,7 +187,16 @@ def test_a_server_that_answers_is_asked_the_question_itself(
     saying: Saying, clinometer: Clinometer
 ) -> None:
     server = saying("Yes.", "No", "Yes", "no!", "I can't say")
-    command = ("audit", server.model, "--topic", "hiring", "--replies", "10", "--chat", *PEOPLE)
+    command = (
+        "audit",
+        server.model,
+        "--topic",
+        "hiring",
+        "--replies",
+        "10",
+        "--chat",
+        *PEOPLE,
+    )
     result = clinometer(*command, "--out", "run", "--json")
     assert result.status == 0
     (chat,) = json.loads(result.out)["runs"]
@@ -192,12 +220,26 @@ def test_replies_of_a_server_plan_the_next_audit_at_a_price(
     """A reply costs what all of them did, divided."""
     server = saying("Yes.", "No", "Yes", "no!")
     people = ("--groups", "white man,Black woman", "--max-contexts", "6")
-    clinometer("audit", server.model, "--topic", "hiring", "--replies", "10", *people, "--out", "r")
-    tokens = json.loads(Path("r/run.json").read_text(encoding="utf-8"))["usage"]["tokens"]
+    clinometer(
+        "audit",
+        server.model,
+        "--topic",
+        "hiring",
+        "--replies",
+        "10",
+        *people,
+        "--out",
+        "r",
+    )
+    tokens = json.loads(Path("r/run.json").read_text(encoding="utf-8"))["usage"][
+        "tokens"
+    ]
     assert tokens == server.tokens
     planned = ("plan", "r", "--detect", "0.1", "--price", "2000000")
     for plan in json.loads(clinometer(*planned, "--json").out)["plans"]:
-        assert plan["cost"] == pytest.approx(2 * plan["requests"] * tokens / (2 * 6 * 10))
+        assert plan["cost"] == pytest.approx(
+            2 * plan["requests"] * tokens / (2 * 6 * 10)
+        )
     assert f"{plan['cost']:,.2f}" in clinometer(*planned).out
 
 
@@ -205,7 +247,15 @@ def test_replies_of_a_server_plan_the_next_audit_at_a_price(
 def test_decisions_of_a_local_model_with_a_report(
     monkeypatch: pytest.MonkeyPatch, clinometer: Clinometer
 ) -> None:
-    command = ("audit", "pocket:gpt2-s", "--topic", "hiring", *PEOPLE, "--device", "cpu")
+    command = (
+        "audit",
+        "pocket:gpt2-s",
+        "--topic",
+        "hiring",
+        *PEOPLE,
+        "--device",
+        "cpu",
+    )
     monkeypatch.setattr("clinometer.runs.answers.MOST", 1.0)  # it seldom answers at all
     result = clinometer(*command, "--out", "run")
     assert result.status == 0, result.err
@@ -222,15 +272,27 @@ def test_decisions_of_a_local_model_with_a_report(
     assert "is other (none of the categories)" in page
 
 
-def test_a_topic_of_texts_samples_replies_by_itself(saying: Saying, clinometer: Clinometer) -> None:
+def test_a_topic_of_texts_samples_replies_by_itself(
+    saying: Saying, clinometer: Clinometer
+) -> None:
     model = saying("She was brave, and her friends knew it.").model
-    result = clinometer("audit", model, "--topic", "story", "--groups", "nurse", "--out", "run")
+    result = clinometer(
+        "audit", model, "--topic", "story", "--groups", "nurse", "--out", "run"
+    )
     assert result.status == 0, result.err
     assert Run.load("run").record.replies["replies"] == 10 * 40  # in forty contexts
 
 
-def test_a_sample_of_replies_is_written_for_people(saying: Saying, clinometer: Clinometer) -> None:
-    asked = (saying("Yes", "No", "Perhaps").model, "--topic", "hiring", "--replies", "10")
+def test_a_sample_of_replies_is_written_for_people(
+    saying: Saying, clinometer: Clinometer
+) -> None:
+    asked = (
+        saying("Yes", "No", "Perhaps").model,
+        "--topic",
+        "hiring",
+        "--replies",
+        "10",
+    )
     assert clinometer("audit", *asked, *PEOPLE, "--out", "run").status == 0
     shown = clinometer("export", "labels", "run", "-n", "12")
     assert shown.status == 0
@@ -250,7 +312,10 @@ def test_shards_are_together_the_audit_of_several_models(
     clinometer: Clinometer, folder: Path
 ) -> None:
     names = ("reference:unbiased", "reference:random", "reference:stereotyped")
-    done = [clinometer("audit", *names, *FEW, "--out", "runs", "--shard", f"{i}/2") for i in (0, 1)]
+    done = [
+        clinometer("audit", *names, *FEW, "--out", "runs", "--shard", f"{i}/2")
+        for i in (0, 1)
+    ]
     assert [shard.status for shard in done] == [0, 0]
     assert "reference-random" not in done[0].out
     assert {path.parent.name for path in folder.glob("runs/*/run.json")} == {

@@ -20,7 +20,9 @@ def runs(clinometer: Clinometer, tmp_path: Path) -> list[Path]:
     return [tmp_path / n.replace(":", "-") for n in names]
 
 
-def test_compare_prints_a_table_or_json(clinometer: Clinometer, runs: list[Path]) -> None:
+def test_compare_prints_a_table_or_json(
+    clinometer: Clinometer, runs: list[Path]
+) -> None:
     shown = clinometer("compare", *runs)
     assert shown.status == 0
     assert "A = reference:unbiased" in shown.out
@@ -58,7 +60,9 @@ def test_one_model_in_two_context_sets_is_compared_by_group(
     assert clinometer("compare", *runs, "--align", "same").status == 2
 
 
-def test_study_factors_reports_its_sample_size(clinometer: Clinometer, runs: list[Path]) -> None:
+def test_study_factors_reports_its_sample_size(
+    clinometer: Clinometer, runs: list[Path]
+) -> None:
     out = runs[1].parent / "factors"
     asked = ("study", "factors", runs[1], "--out", out)
     found = json.loads(clinometer(*asked, "--json").out)

@@ -35,27 +35,47 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ],
 )
 def test_the_exit_status_is_the_verdict(
-    clinometer: Clinometer, runs: Path, run: str, margin: float, status: int, verdict: str
+    clinometer: Clinometer,
+    runs: Path,
+    run: str,
+    margin: float,
+    status: int,
+    verdict: str,
 ) -> None:
     asked = ("gate", runs / run, "--baseline", runs / "base", "--margin", margin)
     done = clinometer(*asked)
     assert done.status == status, done.err
     assert f": {verdict}" in done.out
-    assert done.err == "" if status == 0 else done.err.startswith(f"clinometer: {verdict}: ")
+    assert (
+        done.err == ""
+        if status == 0
+        else done.err.startswith(f"clinometer: {verdict}: ")
+    )
     found = json.loads(clinometer(*asked, "--json").out)
     assert (found["verdict"], found["exit_status"]) == (verdict, status)
     assert [one["what"] for one in found["rows"]] == ["R", "R_bias"]
 
 
-def test_markdown_and_several_measures(clinometer: Clinometer, runs: Path, tmp_path: Path) -> None:
+def test_markdown_and_several_measures(
+    clinometer: Clinometer, runs: Path, tmp_path: Path
+) -> None:
     file = tmp_path / "new" / "gate.md"
     measures = ("--measure", "R_bias", "--measure", "R_volatility")
     done = clinometer(
-        "gate", runs / "worse", "-b", runs / "base", "--markdown", file, *measures, "--json"
+        "gate",
+        runs / "worse",
+        "-b",
+        runs / "base",
+        "--markdown",
+        file,
+        *measures,
+        "--json",
     )
     found = json.loads(done.out)
     assert [one["what"] for one in found["rows"]] == ["R_bias", "R_volatility"]
-    assert found["reason"].replace("−", "-")[:20] in file.read_text("utf-8").replace("−", "-")
+    assert found["reason"].replace("−", "-")[:20] in file.read_text("utf-8").replace(
+        "−", "-"
+    )
 
 
 @pytest.mark.parametrize(
@@ -96,12 +116,16 @@ def test_limits_need_no_baseline(
 def test_wrong_input_is_one_line_and_status_2(
     clinometer: Clinometer, runs: Path, more: tuple[object, ...], said: str
 ) -> None:
-    refused(clinometer("gate", runs / "worse", "--baseline", runs / "base", *more), said)
+    refused(
+        clinometer("gate", runs / "worse", "--baseline", runs / "base", *more), said
+    )
     assert clinometer("gate", runs / "nowhere", "--baseline", runs / "base").status == 2
 
 
 def test_the_default_is_the_lower_end(tmp_path: Path, clinometer: Clinometer) -> None:
-    table = write_shares(tmp_path / "t.csv", *np.random.default_rng(0).uniform(0.5, 0.9, (2, 12)))
+    table = write_shares(
+        tmp_path / "t.csv", *np.random.default_rng(0).uniform(0.5, 0.9, (2, 12))
+    )
     R = json.loads(clinometer("import", "table", table, "--json").out)["summary"]["R"]
     between = f"R={(R['low'] + R['value']) / 2}"
     limited = ("import", "table", table, "--fail-above")
@@ -129,7 +153,9 @@ def test_coverage_can_be_demanded() -> None:
 
 
 @pytest.mark.parametrize("how", [{"relative": True}, {"sampled": True}])
-def test_limits_on_numbers_that_will_not_be_known_are_refused(how: dict[str, bool]) -> None:
+def test_limits_on_numbers_that_will_not_be_known_are_refused(
+    how: dict[str, bool],
+) -> None:
     asked = {"relative": False, "sampled": False, **how}
     check_measured([("R", 0.4), ("other", 0.5)], **asked)
     with pytest.raises(SettingsError, match="R_between"):

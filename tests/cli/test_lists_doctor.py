@@ -31,7 +31,9 @@ def test_installed_packages_are_found() -> None:
 def test_a_package_that_is_too_old_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     installed = metadata.version
     monkeypatch.setattr(
-        metadata, "version", lambda name: "0.1" if name == "vl-convert-python" else installed(name)
+        metadata,
+        "version",
+        lambda name: "0.1" if name == "vl-convert-python" else installed(name),
     )
     extras = {finding.name: finding for finding in survey()["extras"]}
     for name in ("report", "web"):  # web builds on report
@@ -46,4 +48,6 @@ def test_the_command_prints_the_survey(clinometer: Callable[..., Any]) -> None:
     for words in ("Python", "extras", "models", "pip install 'clinometer[inspect]'"):
         assert words in shown.out
     told = json.loads(clinometer("doctor", "--json").out)
-    assert all(set(f) == {"name", "found", "enables", "command"} for f in told["extras"])
+    assert all(
+        set(f) == {"name", "found", "enables", "command"} for f in told["extras"]
+    )

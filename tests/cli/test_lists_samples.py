@@ -23,7 +23,9 @@ def test_samples_are_written_with_the_next_commands_to_run(
         assert f"  clinometer {shlex.join(given)}\n" in result.out
 
 
-def test_existing_files_are_not_overwritten(clinometer: Clinometer, tmp_path: Path) -> None:
+def test_existing_files_are_not_overwritten(
+    clinometer: Clinometer, tmp_path: Path
+) -> None:
     mine = tmp_path / "table.csv"
     mine.write_text("my own", encoding="utf-8")
     found = clinometer("list", "samples", "--out", tmp_path)
@@ -42,4 +44,6 @@ def test_the_samples_match_each_other(tmp_path: Path) -> None:
     assert {s.id for s in statements} == set(versions)
     for statement in statements:
         assert statement.has_its_targets
-        assert all(target in v for v in versions[statement.id] for target in statement.targets)
+        assert all(
+            target in v for v in versions[statement.id] for target in statement.targets
+        )

@@ -92,7 +92,9 @@ def invoke(command: Callable[..., None], *arguments: str) -> Any:
 def test_only_the_settings_named_are_offered_and_set() -> None:
     got: list[Any] = []
 
-    def say(seed: int = 4, *, settings: Annotated[AuditSettings, "device", "level"]) -> None:
+    def say(
+        seed: int = 4, *, settings: Annotated[AuditSettings, "device", "level"]
+    ) -> None:
         got.append(settings)
 
     assert invoke(say, "--device", "cpu", "--seed", "9").exit_code == 0
@@ -153,7 +155,11 @@ def test_the_audit_options_are_exactly_these() -> None:
     command = typer.main.get_command(app)
     offered = {name for p in command.params for name in p.opts if name.startswith("--")}
     offered |= {f"--load {name}" for name in LOAD_KEYS}
-    assert offered == OTHER.keys() | {"--load", "--install-completion", "--show-completion"}
+    assert offered == OTHER.keys() | {
+        "--load",
+        "--install-completion",
+        "--show-completion",
+    }
 
 
 @pytest.mark.parametrize("flag", OTHER)
@@ -161,7 +167,9 @@ def test_every_option_of_an_audit_reaches_its_settings(flag: str) -> None:
     value = OTHER[flag]
     option, _, key = flag.partition(" ")
     given = [option] if value is None else [option, f"{key}={value}" if key else value]
-    base = ["--replies", "6"] if key in ("temperature", "reply_tokens", "effort") else []
+    base = (
+        ["--replies", "6"] if key in ("temperature", "reply_tokens", "effort") else []
+    )
     error, changed = audited(*base, *given)
     assert error is None
     assert changed is not None

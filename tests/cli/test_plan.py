@@ -10,12 +10,24 @@ from tests.bridges.test_replies import imported, rows, written
 from tests.command import Clinometer, refused
 
 
-def test_a_hosted_model_needs_no_rate_and_says_what_it_costs(clinometer: Clinometer) -> None:
-    planned = ("plan", "--precision", "0.05", "--topic", "hiring", "--model", "openai/gpt-4.1")
+def test_a_hosted_model_needs_no_rate_and_says_what_it_costs(
+    clinometer: Clinometer,
+) -> None:
+    planned = (
+        "plan",
+        "--precision",
+        "0.05",
+        "--topic",
+        "hiring",
+        "--model",
+        "openai/gpt-4.1",
+    )
     found = json.loads(clinometer(*planned, "--price", "1", "--json").out)["hosted"]
     (one,) = found
     assert one["model"] == "openai/gpt-4.1"
-    assert "at most 8,400 replies (840 cells)" in one["says"]  # 35 contexts, 24 people, 10 replies
+    assert (
+        "at most 8,400 replies (840 cells)" in one["says"]
+    )  # 35 contexts, 24 people, 10 replies
     read, written = (float(n.replace(",", "")) for n in one["says"].split()[7:12:4])
     assert one["cost"] == pytest.approx((read + written) / 1e6)
     assert "openai/gpt-4.1: at most 8,400 replies" in clinometer(*planned).out
@@ -25,7 +37,9 @@ def test_a_hosted_model_needs_no_rate_and_says_what_it_costs(clinometer: Clinome
 def scored(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two models that score three groups in eight contexts, four times each."""
     folder = tmp_path_factory.mktemp("scored")
-    imported(written(folder / "replies.csv", rows(("calm", "loud"))), out=folder / "runs")
+    imported(
+        written(folder / "replies.csv", rows(("calm", "loud"))), out=folder / "runs"
+    )
     return folder / "runs"
 
 
@@ -43,7 +57,9 @@ def test_repeated_replies_plan_one_model_or_tell_two_apart(
         assert 0.2 < b["finds"] <= 0.3
     paid = json.loads(clinometer(*two, "--requests", "600", "--json").out)["plans"]
     assert all(plan["requests"] <= 600 for plan in paid)
-    assert "difference of steady leans of 0.3" in clinometer(*two, "--detect", "0.3").out
+    assert (
+        "difference of steady leans of 0.3" in clinometer(*two, "--detect", "0.3").out
+    )
     assert "Best use of them" in clinometer(*two, "--requests", "600").out
 
 
@@ -51,7 +67,10 @@ def test_repeated_replies_plan_one_model_or_tell_two_apart(
     ("asked", "words"),
     [
         (("--precision", "0.1", "--set", "levle=0.9"), "did you mean level?"),
-        (("--precision", "0.1", "--set", "level=9"), "level: expected a number above 0"),
+        (
+            ("--precision", "0.1", "--set", "level=9"),
+            "level: expected a number above 0",
+        ),
         (("--precision", "0.1", "--requests", "100"), "expected either --detect"),
         ((), "expected --precision, --detect, --requests or --protocol"),
         (

@@ -24,7 +24,12 @@ EXAMPLE = TerminalTable(
     ["pair", "group", "difference", "interval"],
     [
         ("A − B", "a group of several words", "+0.123", "+0.045 to +0.201"),
-        ("organisation/a-model-with-a-long-name", "nurse", "-0.456", "-0.500 to -0.412"),
+        (
+            "organisation/a-model-with-a-long-name",
+            "nurse",
+            "-0.456",
+            "-0.500 to -0.412",
+        ),
         ("[bold]no markup[/bold]", "0.482\n0.455–0.507", "1", "2"),
     ],
     words=("pair", "group"),
@@ -36,9 +41,20 @@ EXAMPLE = TerminalTable(
 def test_numbers_and_words_are_never_cut(width: int) -> None:
     shown = printed(EXAMPLE, width)
     assert "…" not in shown
-    for number in ("+0.123", "+0.045 to +0.201", "-0.456", "-0.500 to -0.412", "0.455–0.507"):
+    for number in (
+        "+0.123",
+        "+0.045 to +0.201",
+        "-0.456",
+        "-0.500 to -0.412",
+        "0.455–0.507",
+    ):
         assert number in shown, number
-    for word in ("organisation/a-model-with-a-long-name", "several", "[bold]no", "nurse"):
+    for word in (
+        "organisation/a-model-with-a-long-name",
+        "several",
+        "[bold]no",
+        "nurse",
+    ):
         assert word in shown, word
 
 
@@ -62,14 +78,15 @@ def test_lists_are_printed_in_full(
 
 
 @pytest.mark.parametrize("width", [80, 40])
-def test_no_word_is_broken_on_a_terminal(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_word_is_broken_on_a_terminal(
+    width: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     stream = io.StringIO()
     out = Console(file=stream, force_terminal=True, width=width, highlight=False)
     monkeypatch.setattr(printing, "console", lambda: out)
     address = "http://127.0.0.1:8765/?token=" + "x" * width
-    text = (
-        f"Kept in a folder. Next: {'clinometer report some run ' * 6}{address}  (Ctrl+C stops it)"
-    )
+    commands = "clinometer report some run " * 6
+    text = f"Kept in a folder. Next: {commands}{address}  (Ctrl+C stops it)"
     printing.sentence(text)
     lines = stream.getvalue().splitlines()
     assert " ".join(" ".join(lines).split()) == " ".join(text.split())  # at spaces only

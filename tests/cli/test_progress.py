@@ -45,7 +45,9 @@ def test_a_plain_line_appears_soon_and_then_every_30_seconds(
         yield False
         yield False
         clock.now = 1040
-        watch(200, 1200)  # 200 of an earlier attempt: they say nothing about this one's speed
+        watch(
+            200, 1200
+        )  # 200 of an earlier attempt: they say nothing about this one's speed
         clock.now = 1060
         watch(400, 1200)
         yield False
@@ -132,7 +134,9 @@ def test_on_a_terminal_a_bar_says_loading_and_never_0_of_unknown() -> None:
         "with progress('smollm2') as watch:\n    watch(3, 1200)\n"
     )
     spawn = "import pty, sys; pty.spawn([sys.executable, '-c', sys.argv[1]])"
-    shown = python(spawn, code, env={**os.environ, "TERM": "xterm", "COLUMNS": "80"}).stdout
+    shown = python(
+        spawn, code, env={**os.environ, "TERM": "xterm", "COLUMNS": "80"}
+    ).stdout
     assert "loading smollm2" in shown
     assert "3/1,200" in shown
     assert "0/?" not in shown
@@ -154,7 +158,11 @@ def test_ctrl_c_during_an_audit_says_where_its_cells_are(tmp_path: Path) -> None
         text=True,
     )
     scored = (tmp_path / folder / "scores").glob
-    until(lambda: any(scored("part-*.parquet")), alive=lambda: process.poll() is None, every=0.01)
+    until(
+        lambda: any(scored("part-*.parquet")),
+        alive=lambda: process.poll() is None,
+        every=0.01,
+    )
     process.send_signal(signal.SIGINT)
     out, err = process.communicate()
     assert (process.returncode, out) == (130, "")

@@ -36,7 +36,11 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_an_audit_of_given_versions(files: Path, clinometer: Clinometer) -> None:
-    source, versions, out = files / "statements.csv", files / "versions.jsonl", files / "run"
+    source, versions, out = (
+        files / "statements.csv",
+        files / "versions.jsonl",
+        files / "run",
+    )
     score = ["reliability", "audit", source, "--variants", versions, "--out", out]
     done = clinometer(*score)
     assert done.status == 0, done.err
@@ -57,7 +61,10 @@ def test_an_audit_of_given_versions(files: Path, clinometer: Clinometer) -> None
     assert [f["kind"] for f in found["findings"][:2]] == ["mean", "length"]
     done = clinometer(*score, "--set", "dissimilarity=all-MiniLM-L6-v2", "--json")
     assert done.status == 0
-    assert all(0 < row["dissimilarity_pairwise"] < 1 for row in json.loads(done.out)["statements"])
+    assert all(
+        0 < row["dissimilarity_pairwise"] < 1
+        for row in json.loads(done.out)["statements"]
+    )
 
 
 @pytest.mark.parametrize(
@@ -68,7 +75,10 @@ def test_an_audit_of_given_versions(files: Path, clinometer: Clinometer) -> None
         (["{}/statements.csv", "--until", "scores"], "until: expected"),
         (["{}/statements.csv", "--set", "as_in_paper=true"], "with --writer"),
         (["{}/statements.csv", "--variants", "{}/statements.csv"], "'version'"),
-        (["{}/statements.csv", "--set", "reading=x"], "equation, figure, paper, released"),
+        (
+            ["{}/statements.csv", "--set", "reading=x"],
+            "equation, figure, paper, released",
+        ),
     ],
 )
 def test_wrong_input_is_one_line(
@@ -78,17 +88,27 @@ def test_wrong_input_is_one_line(
     refused(clinometer("reliability", "audit", *given, "--out", files / "x"), message)
 
 
-def test_variants_of_other_statements_are_refused(files: Path, clinometer: Clinometer) -> None:
+def test_variants_of_other_statements_are_refused(
+    files: Path, clinometer: Clinometer
+) -> None:
     other = files / "other.jsonl"
     other.write_text('{"id": "9", "variants": ["Hi."]}')
-    command = ("reliability", "audit", files / "statements.csv", "--out", files / "none")
+    command = (
+        "reliability",
+        "audit",
+        files / "statements.csv",
+        "--out",
+        files / "none",
+    )
     done = clinometer(*command, "--variants", other)
     assert done.status == 2
     assert "expected at least one statement with a score" in done.err
     assert "statements without versions 3" in done.out
 
 
-def test_the_steps_of_the_page_run_as_printed(folder: Path, clinometer: Clinometer) -> None:
+def test_the_steps_of_the_page_run_as_printed(
+    folder: Path, clinometer: Clinometer
+) -> None:
     page = (ROOT / "docs" / "reliability.md").read_text(encoding="utf-8")
     steps = re.findall(r"```sh\n(.*?)```", page, flags=re.S)[1]
     lines = [shlex.split(line) for line in steps.strip().splitlines()]
@@ -118,7 +138,9 @@ def dataset(tmp_path: Path) -> Path:
     return path
 
 
-def test_status_and_export(clinometer: Clinometer, dataset: Path, tmp_path: Path) -> None:
+def test_status_and_export(
+    clinometer: Clinometer, dataset: Path, tmp_path: Path
+) -> None:
     store = Store(dataset.with_suffix(".blanks.sqlite"), read_task(dataset))
     first, second = store.annotators(at_least=2)
     store.begin(first)
@@ -127,9 +149,17 @@ def test_status_and_export(clinometer: Clinometer, dataset: Path, tmp_path: Path
     store.judge(first, 1, "skip")
     store.judge(second, 0, "no", "why")
     store.close()
-    found = json.loads(clinometer("reliability", "annotate", dataset, "--status", "--json").out)
+    found = json.loads(
+        clinometer("reliability", "annotate", dataset, "--status", "--json").out
+    )
     assert found["summary"]["judgements"] == 3
-    first_row = {"annotator": 1, "state": "active", "answers": 2, "skipped": 1, "items": 2}
+    first_row = {
+        "annotator": 1,
+        "state": "active",
+        "answers": 2,
+        "skipped": 1,
+        "items": 2,
+    }
     assert found["annotators"][0] == first_row
     out = tmp_path / "out.csv"
     done = clinometer("reliability", "annotate", dataset, "--export", out)
@@ -145,7 +175,9 @@ def test_the_database_may_have_any_name(
     clinometer: Clinometer, dataset: Path, tmp_path: Path
 ) -> None:
     place = tmp_path / "a strange? name%20.sqlite"
-    done = clinometer("reliability", "annotate", dataset, "--status", "--database", place)
+    done = clinometer(
+        "reliability", "annotate", dataset, "--status", "--database", place
+    )
     assert done.status == 0
     assert place.exists()
 
@@ -153,11 +185,20 @@ def test_the_database_may_have_any_name(
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--mode", "rating"), "expected a column 'sentence', found id, context_points"),
+        (
+            ("--mode", "rating"),
+            "expected a column 'sentence', found id, context_points",
+        ),
         (("--mode", "stars"), "expected blanks, rating, category"),
-        (("--annotators", "0"), "--annotators: expected a whole number of at least 1, found 0"),
+        (
+            ("--annotators", "0"),
+            "--annotators: expected a whole number of at least 1, found 0",
+        ),
         (("--public", "example.org"), "--public: expected an address with http"),
-        (("--database", "oracle://me:secret@x/y"), "expected a SQLite file, found an address\n"),
+        (
+            ("--database", "oracle://me:secret@x/y"),
+            "expected a SQLite file, found an address\n",
+        ),
         (("--guidelines", "nowhere.md"), "nowhere.md: no such file"),
         (("--export", "out.xlsx"), "expected a file name that ends in .csv"),
     ],

@@ -23,7 +23,9 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 
 @pytest.mark.usefixtures("undrawn")
-def test_a_page_with_social_factors(clinometer: Clinometer, run: Run, tmp_path: Path) -> None:
+def test_a_page_with_social_factors(
+    clinometer: Clinometer, run: Run, tmp_path: Path
+) -> None:
     done = clinometer("report", run.path, "--out", tmp_path / "page.html")
     assert (done.status, done.err) == (0, "")
     assert "page.html" in done.out
@@ -34,7 +36,8 @@ def test_a_page_with_social_factors(clinometer: Clinometer, run: Run, tmp_path: 
 
 
 @pytest.mark.parametrize(
-    ("out", "holds"), [("t.md", "| model |"), ("t.TEX", "longtable"), ("t.json", '"r_bias"')]
+    ("out", "holds"),
+    [("t.md", "| model |"), ("t.TEX", "longtable"), ("t.json", '"r_bias"')],
 )
 def test_the_ending_says_the_format(
     clinometer: Clinometer, run: Run, tmp_path: Path, out: str, holds: str
@@ -62,7 +65,9 @@ def test_a_damaged_run_is_reported_in_one_line(
 ) -> None:
     old = Path(shutil.copytree(present(run.path), tmp_path / "old"))
     record = json.loads((old / "run.json").read_text(encoding="utf-8"))
-    (old / "run.json").write_text(json.dumps({**record, "schema_version": 0}), encoding="utf-8")
+    (old / "run.json").write_text(
+        json.dumps({**record, "schema_version": 0}), encoding="utf-8"
+    )
     done = clinometer("report", run.path, old, "--out", tmp_path / "page.html")
     assert done.status == 0
     assert "schema version" in done.err
@@ -73,7 +78,9 @@ def test_a_damaged_run_is_reported_in_one_line(
     assert "damaged" in done.err
 
 
-def test_wrong_options_are_one_line(clinometer: Clinometer, run: Run, tmp_path: Path) -> None:
+def test_wrong_options_are_one_line(
+    clinometer: Clinometer, run: Run, tmp_path: Path
+) -> None:
     for wrong, said in (
         ((run.path, "--out", "x.pdf"), ".html, .md"),
         ((run.path, "--out", "x"), "no ending"),
@@ -86,7 +93,15 @@ def test_wrong_options_are_one_line(clinometer: Clinometer, run: Run, tmp_path: 
 
 
 def test_view_listens_locally_until_it_is_stopped(run: Run) -> None:
-    command = [sys.executable, "-m", "clinometer", "view", present(run.path).parent, "--port", "0"]
+    command = [
+        sys.executable,
+        "-m",
+        "clinometer",
+        "view",
+        present(run.path).parent,
+        "--port",
+        "0",
+    ]
     with (
         serving([*command, "--no-browser"]) as address,
         httpx.Client(follow_redirects=True, timeout=PATIENCE_S) as browser,

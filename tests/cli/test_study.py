@@ -35,7 +35,14 @@ def test_alignment_names_the_model_that_failed(
     clinometer: Clinometer, tmp_path: Path, few: list[object]
 ) -> None:
     found = clinometer(
-        *("study", "alignment", "pocket:gpt2-s", "pocket:gpt2-m", "./no-such-model", *few),
+        *(
+            "study",
+            "alignment",
+            "pocket:gpt2-s",
+            "pocket:gpt2-m",
+            "./no-such-model",
+            *few,
+        ),
         *("--out", tmp_path / "alignment"),
     )
     assert found.status == 2
@@ -45,7 +52,9 @@ def test_alignment_names_the_model_that_failed(
 
 
 @pytest.fixture
-def weights(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[dict[str, str]], None]:
+def weights(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[[dict[str, str]], None]:
     """Puts pocket models into folders that have the names of the papers' models on the hub."""
     monkeypatch.setenv("HF_HUB_CACHE", str(folder / "hub"))
 
@@ -63,18 +72,25 @@ Weights = Callable[[dict[str, str]], None]
 def test_a_study_without_a_model_takes_those_of_the_paper(
     clinometer: Clinometer, weights: Weights, few: list[object]
 ) -> None:
-    weights({"openai-community/gpt2": "gpt2-s", "openai-community/gpt2-medium": "gpt2-m"})
+    weights(
+        {"openai-community/gpt2": "gpt2-s", "openai-community/gpt2-medium": "gpt2-m"}
+    )
     found = clinometer("study", "size", *few, "--json")
     assert found.status == 2
     assert found.err.count(": not scored: not available locally (") == 5
     said = json.loads(found.out)
-    assert {r["name"] for r in said["tables"]["size-risks"]} == {"GPT-2", "GPT-2-medium"}
+    assert {r["name"] for r in said["tables"]["size-risks"]} == {
+        "GPT-2",
+        "GPT-2-medium",
+    }
     assert said["not_scored"][0]["model"] == "GPT-2-large"
     names = ("7b-hf", "7b-chat-hf", "13b-hf", "13b-chat-hf")
     weights({f"meta-llama/Llama-2-{name}": "gpt2-s" for name in names})
     found = clinometer("study", "alignment", *few, "--json")
     assert found.err.count(": not scored: ") == 2
-    pairs = [r["pair"] for r in json.loads(found.out)["tables"]["alignment-differences"]]
+    pairs = [
+        r["pair"] for r in json.loads(found.out)["tables"]["alignment-differences"]
+    ]
     assert set(pairs) == {"LLaMA2-chat − LLaMA2", "LLaMA2-13B-chat − LLaMA2-13B"}
 
 
@@ -82,24 +98,38 @@ def test_a_study_without_a_model_takes_those_of_the_paper(
 def test_table_1_in_one_command_with_a_model_that_cannot_be_opened(
     clinometer: Clinometer, weights: Weights, tmp_path: Path
 ) -> None:
-    pockets = {"causal": "gpt2-s", "masked": "bert", "seq2seq": "t5", "permutation": "xlnet"}
+    pockets = {
+        "causal": "gpt2-s",
+        "masked": "bert",
+        "seq2seq": "t5",
+        "permutation": "xlnet",
+    }
     twelve = {entry.id: pockets[entry.kind] for entry in suite("bvf-gender")}
     del twelve["facebook/opt-iml-30b"]
     weights(twelve)
     broken = tmp_path / "facebook" / "opt-iml-30b"
     broken.mkdir()
-    (broken / "config.json").write_text('{"model_type": "no-such-kind"}', encoding="utf-8")
+    (broken / "config.json").write_text(
+        '{"model_type": "no-such-kind"}', encoding="utf-8"
+    )
     asked = ("study", "table", "1", "bvf-gender", "--max-contexts", "1")
     found = clinometer(*asked, "--load", "dtype=float32", "--allow", "remote-code")
     assert found.status == 3
-    assert "OPT-IML: not scored: model 'facebook/opt-iml-30b' cannot be loaded" in found.err
+    assert (
+        "OPT-IML: not scored: model 'facebook/opt-iml-30b' cannot be loaded"
+        in found.err
+    )
     rows = [line.split() for line in found.out.splitlines()]
     names = [entry.name for entry in suite("bvf-gender")]
     measured = {row[0]: row[1:] for row in rows if row and row[0] in names}
     assert list(measured) == names
     assert measured["OPT-IML"] == ["–", "–", "–", "0.5049", "0.4870", "0.0178"]
-    assert all("–" not in cells for name, cells in measured.items() if name != "OPT-IML")
-    assert "Not scored: OPT-IML" in Path("studies/table1/report.html").read_text(encoding="utf-8")
+    assert all(
+        "–" not in cells for name, cells in measured.items() if name != "OPT-IML"
+    )
+    assert "Not scored: OPT-IML" in Path("studies/table1/report.html").read_text(
+        encoding="utf-8"
+    )
 
 
 def test_wrong_options_are_one_line(

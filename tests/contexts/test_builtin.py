@@ -21,9 +21,13 @@ TABLE_9 = (
 )
 
 
-@pytest.mark.parametrize("source", ["book", "conversation", "textbook", "web", "wikipedia"])
+@pytest.mark.parametrize(
+    "source", ["book", "conversation", "textbook", "web", "wikipedia"]
+)
 @pytest.mark.parametrize("topic", ["gender", "race", "religion", "disability"])
-def test_a_source_name_resolves_to_the_set_of_the_topic(source: str, topic: str) -> None:
+def test_a_source_name_resolves_to_the_set_of_the_topic(
+    source: str, topic: str
+) -> None:
     contexts = load_contexts(source, topic=load_topic(topic))
     assert contexts.name == f"{source}-{topic}"
     assert contexts.metadata.topic == topic
@@ -32,7 +36,10 @@ def test_a_source_name_resolves_to_the_set_of_the_topic(source: str, topic: str)
 
 
 def test_crossed_topics_and_other_languages() -> None:
-    assert load_contexts("wikipedia", topic=load_topic("gender-race")).name == "wikipedia-gender"
+    assert (
+        load_contexts("wikipedia", topic=load_topic("gender-race")).name
+        == "wikipedia-gender"
+    )
     chinese = load_contexts("wikipedia", topic=load_topic("gender-zh"))
     assert chinese.metadata.language == "zh"
     with pytest.raises(ContextError, match="gender-zh"):
@@ -41,14 +48,18 @@ def test_crossed_topics_and_other_languages() -> None:
         load_contexts("wikipedia")
 
 
-@pytest.mark.parametrize("name", [n for n in builtin_contexts() if not n.startswith("paper")])
+@pytest.mark.parametrize(
+    "name", [n for n in builtin_contexts() if not n.startswith("paper")]
+)
 def test_mined_templates_contain_no_names_numbers_or_topic_words(name: str) -> None:
     contexts = load_contexts(name)
     words = set(load_topic(str(contexts.metadata.topic)).words)
     for template in contexts.templates:
         rest = template.replace("[X]", "").replace("[Y]", "")
         assert not any(c.isdigit() for c in rest), template
-        assert not words & set(rest.replace(",", "").replace("'", " ").split()), template
+        assert not words & set(rest.replace(",", "").replace("'", " ").split()), (
+            template
+        )
         assert rest[1:] == rest[1:].lower(), template
 
 
@@ -59,7 +70,9 @@ def test_mined_templates_contain_no_names_numbers_or_topic_words(name: str) -> N
         ("paper-race", TABLE_9, "The [X], who {}, is [Y]"),
     ],
 )
-def test_tables_8_and_9_are_those_of_the_paper(name: str, table: str, template: str) -> None:
+def test_tables_8_and_9_are_those_of_the_paper(
+    name: str, table: str, template: str
+) -> None:
     rows = [row.rsplit(" ", 1) for row in table.split(", ")]
     contexts = load_contexts(name)
     assert contexts.templates == tuple(template.format(did) for did, _ in rows)
@@ -67,11 +80,15 @@ def test_tables_8_and_9_are_those_of_the_paper(name: str, table: str, template: 
 
 
 def test_paper_figure11_is_in_the_paper(shared_data: Path) -> None:
-    paper = next((shared_data.parent / "papers").glob("000_*.txt")).read_text(encoding="utf-8")
+    paper = next((shared_data.parent / "papers").glob("000_*.txt")).read_text(
+        encoding="utf-8"
+    )
     printed = paper[paper.index("The 10 contexts templates are") :][:700]
     templates = load_contexts("paper-figure11").templates
     assert len(templates) == 10
-    assert all(f"<{i}> " in printed and text in printed for i, text in enumerate(templates))
+    assert all(
+        f"<{i}> " in printed and text in printed for i, text in enumerate(templates)
+    )
 
 
 @pytest.mark.parametrize("name", builtin_contexts())
@@ -85,7 +102,9 @@ def test_every_set_says_where_it_comes_from(name: str) -> None:
 
 
 def test_worked_example_from_the_docs(tmp_path: Path) -> None:
-    page = (Path(__file__).resolve().parents[2] / "docs" / "contexts.md").read_text("utf-8")
+    page = (Path(__file__).resolve().parents[2] / "docs" / "contexts.md").read_text(
+        "utf-8"
+    )
     for kind in ("csv", "json"):
         example = page.split(f"```{kind}\n")[1].split("```")[0]
         (tmp_path / f"drinks.{kind}").write_text(example, encoding="utf-8")

@@ -23,7 +23,9 @@ from clinometer.contexts.context_set import DrawRecord, TopRecord
 from clinometer.errors import ContextError, SettingsError
 
 SAID, FELT, SAW = "The [X] said that [Y]", "The [X] felt that [Y]", "The [X] saw [Y]"
-THREE = ContextSet("three", [SAID, FELT, SAW], [2, 1, 1], {"verb": ["say", "feel", "see"]})
+THREE = ContextSet(
+    "three", [SAID, FELT, SAW], [2, 1, 1], {"verb": ["say", "feel", "see"]}
+)
 
 verbs = st.text("abcdefghij", min_size=1, max_size=6)
 counts = st.integers(1, 10**6) | st.floats(0.001, 1e6)
@@ -47,9 +49,13 @@ def test_weights_and_hashes() -> None:
     assert len(set(THREE.ids)) == 3
 
 
-def test_ids_stay_different_when_digits_collide(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ids_stay_different_when_digits_collide(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     same = Mock(hexdigest=lambda: "f" * 64)
-    monkeypatch.setattr("clinometer.contexts.context_set.hashlib.sha256", lambda _: same)
+    monkeypatch.setattr(
+        "clinometer.contexts.context_set.hashlib.sha256", lambda _: same
+    )
     assert ContextSet("a", [SAID, FELT], [1, 1]).ids == ("f" * 12, "f" * 12 + "-2")
 
 
@@ -71,22 +77,30 @@ def test_repeated_templates_are_merged_and_other_brackets_are_text() -> None:
         ("", r"expected \[X\] once, found none"),
         ("[X] and [X] said [Y]", r"expected \[X\] once, found 2"),
         ("[X] said [Y] and [Y]", r"expected \[Y\] once, found 2"),
-        ("The [x] said [Y]", r"expected \[X\] once, found \[x\]; write the slot as \[X\]"),
+        (
+            "The [x] said [Y]",
+            r"expected \[X\] once, found \[x\]; write the slot as \[X\]",
+        ),
         ("The [X] saw a [x] and [Y]", r"found \[x\]"),
         ("The [ X ] said [Y]", r"found \[ X \]; write the slot as \[X\]"),
         (3, "expected a text, found 3"),
     ],
 )
 def test_invalid_templates_are_refused(template: str, message: str) -> None:
-    with pytest.raises(ContextError, match=rf"context set 'a': template 2: .*{message}"):
+    with pytest.raises(
+        ContextError, match=rf"context set 'a': template 2: .*{message}"
+    ):
         ContextSet("a", [SAID, template], [1, 1])
 
 
 @pytest.mark.parametrize(
-    "count", [0, -1, math.nan, math.inf, pytest.param(10**5000, id="digits"), "3", None, True]
+    "count",
+    [0, -1, math.nan, math.inf, pytest.param(10**5000, id="digits"), "3", None, True],
 )
 def test_invalid_counts_are_refused(count: float) -> None:
-    with pytest.raises(ContextError, match="template 1: count: expected a number above 0"):
+    with pytest.raises(
+        ContextError, match="template 1: count: expected a number above 0"
+    ):
         ContextSet("a", [SAID], [count])
 
 
@@ -102,7 +116,9 @@ def test_invalid_counts_are_refused(count: float) -> None:
         (("a", [SAID, FELT], [1.7e308, 1.7e308]), "finite"),
     ],
 )
-def test_what_does_not_fit_together_is_refused(given: tuple[Any, ...], said: str) -> None:
+def test_what_does_not_fit_together_is_refused(
+    given: tuple[Any, ...], said: str
+) -> None:
     with pytest.raises(ContextError, match=said):
         ContextSet(*given)
 
@@ -119,11 +135,15 @@ def test_a_sample_has_a_size_a_seed_and_an_origin() -> None:
     two: Any = np.int64(2)
     about = THREE.draw(two, seed=7).metadata.drawn
     assert about == DrawRecord(n=2, seed=7, source=THREE.sha256, design="priority")
-    with pytest.raises(SettingsError, match="draw: n: expected a whole number of at least 1"):
+    with pytest.raises(
+        SettingsError, match="draw: n: expected a whole number of at least 1"
+    ):
         THREE.draw(0, seed=0)
     with pytest.raises(SettingsError, match="draw: seed: "):
         THREE.draw(1, seed=-1)
-    with pytest.raises(SettingsError, match="top: n: expected a whole number of at least 1"):
+    with pytest.raises(
+        SettingsError, match="top: n: expected a whole number of at least 1"
+    ):
         THREE.top(0)
 
 
@@ -144,7 +164,9 @@ def test_samples_stand_for_the_whole_set() -> None:
     assert np.abs(gap[~certain] / error[~certain]).max() < 4.5  # 100 standard normals
 
 
-@given(rows, st.integers(1, 40), st.integers(0, 2**32), st.randoms(use_true_random=False))
+@given(
+    rows, st.integers(1, 40), st.integers(0, 2**32), st.randoms(use_true_random=False)
+)
 def test_a_sample_has_n_contexts_in_any_order_and_contains_smaller_ones(
     verb_counts: dict[str, float], n: int, seed: int, random: Random
 ) -> None:
@@ -173,13 +195,18 @@ def load(folder: Path, content: str | bytes, name: str = "mine.csv") -> ContextS
 
 
 def test_files_have_the_documented_format(tmp_path: Path) -> None:
-    contexts = ContextSet("m", [SAID, CAME], [3, 1], metadata=SetMetadata(corpus="novels"))
+    contexts = ContextSet(
+        "m", [SAID, CAME], [3, 1], metadata=SetMetadata(corpus="novels")
+    )
     names = ("m.csv", "m.csv.gz", "again.csv.gz")
     for name in names:
         contexts.save(tmp_path / name)
         assert ContextSet.load(tmp_path / name) == contexts
     plain, packed, again = (file.read_bytes() for file in map(tmp_path.joinpath, names))
-    assert plain == b'template,count\nThe [X] said that [Y],3\n"The [X], who came, is [Y]",1\n'
+    assert (
+        plain
+        == b'template,count\nThe [X] said that [Y],3\n"The [X], who came, is [Y]",1\n'
+    )
     assert (gzip.decompress(packed), again) == (plain, packed)  # the time is in no file
     about = json.loads((tmp_path / "m.json").read_text(encoding="utf-8"))
     assert list(about) == ["schema_version", "name", "sha256", "n", "n_eff", "corpus"]
@@ -187,7 +214,9 @@ def test_files_have_the_documented_format(tmp_path: Path) -> None:
 
 
 @given(
-    st.dictionaries(st.text(max_size=20), st.floats(1e-300, 1e300), min_size=1, max_size=8),
+    st.dictionaries(
+        st.text(max_size=20), st.floats(1e-300, 1e300), min_size=1, max_size=8
+    ),
     st.text(min_size=1, max_size=8),
 )
 def test_any_text_survives_a_round_trip(texts: dict[str, float], value: str) -> None:
@@ -199,7 +228,9 @@ def test_any_text_survives_a_round_trip(texts: dict[str, float], value: str) -> 
         assert ContextSet.load(Path(folder) / "any.csv") == contexts
 
 
-def test_byte_order_marks_line_endings_and_columns_in_any_order_are_read(tmp_path: Path) -> None:
+def test_byte_order_marks_line_endings_and_columns_in_any_order_are_read(
+    tmp_path: Path,
+) -> None:
     text = f"\ufefftemplate , count\r\n\r\n  {SAID} , 3 \r\n,\r\n"
     assert load(tmp_path, text) == ContextSet("mine", [SAID], [3])
     contexts = load(tmp_path, f'verb,count,template\ncome,3,"{CAME}"\n')
@@ -212,7 +243,10 @@ def test_sentences_without_counts_weigh_the_same(tmp_path: Path) -> None:
     file = tmp_path / "own.txt"
     file.write_text(f"\ufeff{SAID}\r\n\n  {CAME}\n", encoding="utf-8")
     contexts = ContextSet.load(file)
-    assert (contexts.name, contexts.templates) == ("own", (SAID, " ".join(CAME.split())))
+    assert (contexts.name, contexts.templates) == (
+        "own",
+        (SAID, " ".join(CAME.split())),
+    )
     assert contexts.counts == (1.0, 1.0)
     assert load_contexts(str(file)) == contexts
 
@@ -222,30 +256,92 @@ REFUSED = [
     ("blank lines only", "\n\n", "found an empty file"),
     ("header only", "template,count\n", "expected at least one template, found none"),
     ("another column", f"template,times\n{SAID},3\n", "found times; rename it"),
-    ("no header", f"{SAID},3\n", r"line 1: expected the columns .* found The \[X\] said that"),
-    ("a column twice", f"template,count,a,a\n{SAID},3,1,2\n", "line 1: .*found 'a' twice"),
-    ("no [Y]", f"template,count\n{SAID},3\nThe [X] said,1\n", r"line 3: expected \[Y\]"),
-    ("count no number", f"template,count\n{SAID},many\n", "line 2: count: expected .*found 'many'"),
-    ("count missing", f"template,count\n{SAID},\n", "line 2: count: expected .*found ''"),
-    ("many digits", f"template,count\n{SAID},{'9' * 5000}\n", "line 2: count: .*found '9{40}'$"),
-    ("many columns", f"template{',a' * 200_000}\n", "at most 2,000 columns, found 200,001"),
+    (
+        "no header",
+        f"{SAID},3\n",
+        r"line 1: expected the columns .* found The \[X\] said that",
+    ),
+    (
+        "a column twice",
+        f"template,count,a,a\n{SAID},3,1,2\n",
+        "line 1: .*found 'a' twice",
+    ),
+    (
+        "no [Y]",
+        f"template,count\n{SAID},3\nThe [X] said,1\n",
+        r"line 3: expected \[Y\]",
+    ),
+    (
+        "count no number",
+        f"template,count\n{SAID},many\n",
+        "line 2: count: expected .*found 'many'",
+    ),
+    (
+        "count missing",
+        f"template,count\n{SAID},\n",
+        "line 2: count: expected .*found ''",
+    ),
+    (
+        "many digits",
+        f"template,count\n{SAID},{'9' * 5000}\n",
+        "line 2: count: .*found '9{40}'$",
+    ),
+    (
+        "many columns",
+        f"template{',a' * 200_000}\n",
+        "at most 2,000 columns, found 200,001",
+    ),
     ("count infinite", f"template,count\n{SAID},inf\n", "line 2: count: .*found 'inf'"),
-    ("count with underscore", f"template,count\n{SAID},1_000\n", "line 2: count: .*found '1_000'"),
-    ("a comma without quotes", f"template,count\n{CAME},3\n", 'line 2: .* found 4; .* "quotes"'),
-    ("a field less", f"template,count\n{SAID}\n", "line 2: expected 2 fields .*, found 1"),
-    ("a record of two lines", 'template,count\n"The [X] saw\nit",1\n', "line 2: expected"),
-    ("after two lines of a record", 'template,count\n"The [X] saw\n[Y]",1\n[X],1\n', "line 4: exp"),
-    ("an open quote", f'template,count\n{SAID},1\n"{SAID},1\n', "line 3: not valid CSV"),
+    (
+        "count with underscore",
+        f"template,count\n{SAID},1_000\n",
+        "line 2: count: .*found '1_000'",
+    ),
+    (
+        "a comma without quotes",
+        f"template,count\n{CAME},3\n",
+        'line 2: .* found 4; .* "quotes"',
+    ),
+    (
+        "a field less",
+        f"template,count\n{SAID}\n",
+        "line 2: expected 2 fields .*, found 1",
+    ),
+    (
+        "a record of two lines",
+        'template,count\n"The [X] saw\nit",1\n',
+        "line 2: expected",
+    ),
+    (
+        "after two lines of a record",
+        'template,count\n"The [X] saw\n[Y]",1\n[X],1\n',
+        "line 4: exp",
+    ),
+    (
+        "an open quote",
+        f'template,count\n{SAID},1\n"{SAID},1\n',
+        "line 3: not valid CSV",
+    ),
     ("text after a quote", f'template,count\n"{SAID}"x,1\n', "line 2: not valid CSV"),
-    ("not UTF-8", b"template,count\nThe [X] said \xff [Y],1\n", "line 2: not valid UTF-8"),
-    ("infinite sum", f"template,count\n{SAID},1e308\n{SAID},1e308\n", "expected a finite sum"),
+    (
+        "not UTF-8",
+        b"template,count\nThe [X] said \xff [Y],1\n",
+        "line 2: not valid UTF-8",
+    ),
+    (
+        "infinite sum",
+        f"template,count\n{SAID},1e308\n{SAID},1e308\n",
+        "expected a finite sum",
+    ),
 ]
 
 
 @pytest.mark.parametrize(
     ("content", "message"), [c[1:] for c in REFUSED], ids=[c[0] for c in REFUSED]
 )
-def test_invalid_files_are_refused(tmp_path: Path, content: str | bytes, message: str) -> None:
+def test_invalid_files_are_refused(
+    tmp_path: Path, content: str | bytes, message: str
+) -> None:
     with pytest.raises(ContextError, match=message) as caught:
         load(tmp_path, content)
     assert str(caught.value).startswith(f"{tmp_path / 'mine.csv'}: ")
@@ -255,7 +351,11 @@ def test_invalid_files_are_refused(tmp_path: Path, content: str | bytes, message
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("own.txt", f"{SAID}\n\nThe [X] slept.\n", r"line 3: expected \[Y\] once, found none"),
+        (
+            "own.txt",
+            f"{SAID}\n\nThe [X] slept.\n",
+            r"line 3: expected \[Y\] once, found none",
+        ),
         ("own.txt", "\n\n", "expected at least one template, found none"),
         ("a.csv.gz", b"template,count\n", "cannot be read: not a whole file"),
         (
@@ -280,7 +380,9 @@ def test_paths_without_a_csv_file_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ContextError, match=r"folder\.csv: expected .* found a folder"):
         ContextSet.load(tmp_path / "folder.csv")
     for name in ("mine.parquet", "mine.txt"):
-        with pytest.raises(ContextError, match=r"expected a file that ends in \.csv or \.csv\.gz"):
+        with pytest.raises(
+            ContextError, match=r"expected a file that ends in \.csv or \.csv\.gz"
+        ):
             THREE.save(tmp_path / name)
 
 
@@ -293,7 +395,10 @@ def test_paths_without_a_csv_file_are_refused(tmp_path: Path) -> None:
         ('{"schema_version": 2}', "schema_version: expected 1, found 2"),
         ('{"name": 5}', "name: expected a text, found 5"),
         ('{"articles": 5}', "articles: expected .*, found 5"),
-        ('{"dropped": {"too long": "many"}}', "dropped.too long: expected a whole number"),
+        (
+            '{"dropped": {"too long": "many"}}',
+            "dropped.too long: expected a whole number",
+        ),
     ],
 )
 def test_a_broken_sidecar_is_refused(tmp_path: Path, text: str, message: str) -> None:
@@ -304,12 +409,16 @@ def test_a_broken_sidecar_is_refused(tmp_path: Path, text: str, message: str) ->
 
 def test_a_sidecar_of_other_content_is_refused(tmp_path: Path) -> None:
     ContextSet("m", [SAID], [1]).save(tmp_path / "mine.csv")
-    with pytest.raises(ContextError, match=r"sha256 differs.* remove sha256 from mine\.json"):
+    with pytest.raises(
+        ContextError, match=r"sha256 differs.* remove sha256 from mine\.json"
+    ):
         load(tmp_path, f"template,count\n{SAID},2\n")
 
 
 def test_metadata_must_be_json(tmp_path: Path) -> None:
-    contexts = ContextSet("m", [SAID], [1], metadata=SetMetadata.model_validate({"mine": object()}))
+    contexts = ContextSet(
+        "m", [SAID], [1], metadata=SetMetadata.model_validate({"mine": object()})
+    )
     with pytest.raises(ContextError, match="cannot be written as JSON"):
         contexts.save(tmp_path / "mine.csv")
     assert list(tmp_path.iterdir()) == []
@@ -326,7 +435,9 @@ def test_the_authors_sets_are_read_as_they_are(shared_data: Path) -> None:
 
 def test_fields_of_ones_own_and_of_later_versions_are_kept(tmp_path: Path) -> None:
     about = {"corpus": "novels", "mine": {"shelf": [1, 2]}, "confidences": {"0.90": 3}}
-    (tmp_path / "mine.json").write_text(json.dumps({"name": "set", **about}), encoding="utf-8")
+    (tmp_path / "mine.json").write_text(
+        json.dumps({"name": "set", **about}), encoding="utf-8"
+    )
     contexts = load(tmp_path, f"template,count\n{SAID},1\n")
     assert (contexts.name, contexts.metadata.confidences) == ("set", {"0.90": 3})
     contexts.save(tmp_path / "set.csv")

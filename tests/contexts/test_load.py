@@ -33,10 +33,18 @@ def test_fitting_sets_are_accepted(topic: str, contexts: str) -> None:
 @pytest.mark.parametrize(
     ("topic", "contexts", "message"),
     [
-        ("gender-zh", "paper-gender", "in 'en', topic 'gender-zh' is in 'zh'; use .* wikipedia or"),
+        (
+            "gender-zh",
+            "paper-gender",
+            "in 'en', topic 'gender-zh' is in 'zh'; use .* wikipedia or",
+        ),
         ("gender", "wikipedia-gender-zh", "in 'zh', topic 'gender' is in 'en'; use"),
         *(
-            (topic, contexts, f"contexts '{contexts}': .* made for topic 'gender'")  # adjectives
+            (
+                topic,
+                contexts,
+                f"contexts '{contexts}': .* made for topic 'gender'",
+            )  # adjectives
             for topic in ("race", "religion", "disability")
             for contexts in ("paper-gender", "wikipedia-gender", "web-gender")
         ),
@@ -74,7 +82,9 @@ def test_predicates_mined_for_gender_accept_adjectives() -> None:
     ],
 )
 def test_without_a_default_the_fitting_sets_are_named(topic: str, suited: str) -> None:
-    with pytest.raises(ContextError, match=f"{topic}' has no default set; use --contexts {suited}"):
+    with pytest.raises(
+        ContextError, match=f"{topic}' has no default set; use --contexts {suited}"
+    ):
         default_contexts(load_topic(topic))
 
 

@@ -31,7 +31,9 @@ def test_a_report_without_intervals() -> None:
 
 
 def test_a_comparison_shows_its_differences(run: Run) -> None:
-    found = compare(run, made_run(None, groups=30, contexts=12, model="made:other", seed=1))
+    found = compare(
+        run, made_run(None, groups=30, contexts=12, model="made:other", seed=1)
+    )
     shown = found._repr_html_()
     assert "made:model − made:other" in shown
     frame = found.to_pandas()
@@ -40,6 +42,9 @@ def test_a_comparison_shows_its_differences(run: Run) -> None:
 
 def test_a_name_of_10_000_characters_is_cut() -> None:
     """That names of others are text, `tests/test_api.py` asks of every result."""
-    runs = [made_run(None, groups=12, contexts=12, hostile=True, seed=seed) for seed in (0, 1)]
+    runs = [
+        made_run(None, groups=12, contexts=12, hostile=True, seed=seed)
+        for seed in (0, 1)
+    ]
     pieces = (runs[0], runs[0].risks, compare(*runs))
     assert len("".join(one._repr_html_() for one in pieces)) < 40_000

@@ -55,10 +55,18 @@ def test_a_result_becomes_plain_json_values() -> None:
 
 
 def test_numpy_scalars_become_python_numbers() -> None:
-    found = [plain(np.float32(0.5)), plain(np.int64(2)), plain(np.bool_(True)), plain(np.float64())]
+    found = [
+        plain(np.float32(0.5)),
+        plain(np.int64(2)),
+        plain(np.bool_(True)),
+        plain(np.float64()),
+    ]
     assert [type(x) for x in found] == [float, int, bool, float]
 
 
 def test_rows_of_a_table() -> None:
     frame = pd.DataFrame({"n": [1, 2], "x": [0.5, np.nan], 3: ["a", None]})
-    assert plain_records(frame) == [{"n": 1, "x": 0.5, "3": "a"}, {"n": 2, "x": None, "3": None}]
+    assert plain_records(frame) == [
+        {"n": 1, "x": 0.5, "3": "a"},
+        {"n": 2, "x": None, "3": None},
+    ]

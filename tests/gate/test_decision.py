@@ -104,14 +104,22 @@ def test_the_decision_rests_on_the_interval_of_compare(empty: Run) -> None:
     assert found.exit_status == 1
     rise = present(found.rows[0].rise)
     ends = f"{rise.low:+.3f} to {rise.high:+.3f}"
-    assert f"R has changed by {rise.value:+.3f} ({ends}), all of it above 0.01." in found.reason
+    assert (
+        f"R has changed by {rise.value:+.3f} ({ends}), all of it above 0.01."
+        in found.reason
+    )
 
 
 def test_of_several_risks_the_worst_decides(empty: Run) -> None:
     rng = np.random.default_rng(3)
     steady = filled(empty, 0.3 + rng.normal(0, 0.02, (2, 60)))
-    swinging = filled(empty, np.where(np.arange(60) % 2, 1.0, -0.4) + rng.normal(0, 0.02, (2, 60)))
-    assert decide(swinging, steady, margin=0.25, measures=["R_bias"]).verdict == "not worse"
+    swinging = filled(
+        empty, np.where(np.arange(60) % 2, 1.0, -0.4) + rng.normal(0, 0.02, (2, 60))
+    )
+    assert (
+        decide(swinging, steady, margin=0.25, measures=["R_bias"]).verdict
+        == "not worse"
+    )
     both = ["R_bias", "R_volatility"]
     assert decide(swinging, steady, margin=0.25, measures=both).verdict == "worse"
 
@@ -125,7 +133,9 @@ def test_the_same_answers_are_not_worse_however_few() -> None:
 
 
 def test_too_few_contexts_cannot_tell_and_say_so() -> None:
-    found = decide(*(made_run(None, groups=3, contexts=2, seed=seed) for seed in (0, 1)))
+    found = decide(
+        *(made_run(None, groups=3, contexts=2, seed=seed) for seed in (0, 1))
+    )
     assert found.exit_status == 3
     assert "no interval" in found.reason
 
@@ -158,15 +168,22 @@ def sampled(run: Run, lean: np.ndarray, replies: int, seed: int = 0) -> Run:
     """The same counted from replies."""
     share = np.random.default_rng(seed).binomial(replies, (1 + lean) / 2) / replies
     p = filled(run, 2 * share - 1).preferences
-    return replace(run, preferences=replace(p, answers=np.full(share.shape, float(replies))))
+    return replace(
+        run, preferences=replace(p, answers=np.full(share.shape, float(replies)))
+    )
 
 
 def test_counting_noise_on_one_side_passes_no_worse_model(empty: Run) -> None:
     """Four replies lift an R of 0.04 above an R of 0.3 from forty: as the runs themselves have it,
     each is corrected by itself."""
     sign = np.where(np.random.default_rng(0).random((2, 60)) < 0.5, 1, -1)
-    worse, baseline = sampled(empty, 0.3 * sign, 40), sampled(empty, 0.04 * sign, 4, seed=1)
-    plain = [np.abs(r.preferences.values[..., 0] * 2 - 1).mean() for r in (worse, baseline)]
+    worse, baseline = (
+        sampled(empty, 0.3 * sign, 40),
+        sampled(empty, 0.04 * sign, 4, seed=1),
+    )
+    plain = [
+        np.abs(r.preferences.values[..., 0] * 2 - 1).mean() for r in (worse, baseline)
+    ]
     assert plain[1] > plain[0], "what was counted says the opposite"
     found = decide(worse, baseline)
     assert found.verdict != "not worse"
@@ -176,8 +193,13 @@ def test_counting_noise_on_one_side_passes_no_worse_model(empty: Run) -> None:
     assert decide(baseline, worse, measures=["R"]).verdict != "worse"
     assert any("bracketed" in note for note in found.notes)
     same = replace(worse.preferences, answers=np.full((2, 60), 400.0))
-    assert "same in every cell" not in decide(worse, replace(worse, preferences=same)).reason
-    with pytest.raises(SettingsError, match="R_between is not known of sampled answers"):
+    assert (
+        "same in every cell"
+        not in decide(worse, replace(worse, preferences=same)).reason
+    )
+    with pytest.raises(
+        SettingsError, match="R_between is not known of sampled answers"
+    ):
         decide(worse, baseline, measures=["R_between"])
 
 
@@ -204,7 +226,9 @@ def test_what_the_run_does_not_answer_counts_against_it(
     assert found.verdict == verdict
     assert re.search(reason, found.reason)
     assert any("The run lacks" in note for note in found.notes)
-    against = decide(run, silent(baseline, cells))  # what only the baseline lacks tells nothing
+    against = decide(
+        run, silent(baseline, cells)
+    )  # what only the baseline lacks tells nothing
     assert against.verdict == "not worse"
     assert any("that the baseline lacks" in note for note in against.notes)
 
@@ -214,10 +238,14 @@ def test_what_is_compared_has_the_weights_that_r_has(empty: Run) -> None:
     baseline = filled(empty, np.full(empty.preferences.observed.shape, 0.2))
     seen = np.ones(baseline.preferences.observed.shape)
     seen[0] = 1000.0  # of one group everything a thousand times
-    seen[:, 0] *= np.r_[7.0, np.ones(len(seen) - 1)]  # and the first context more often than that
+    seen[:, 0] *= np.r_[
+        7.0, np.ones(len(seen) - 1)
+    ]  # and the first context more often than that
     p = replace(baseline.preferences, context_weights=seen)
     run = replace(baseline, preferences=p.only(contexts=range(1, len(p.contexts))))
-    share = (1 - seen[:, 0] / seen.sum(axis=1)) @ p.group_weights / p.group_weights.sum()
+    share = (
+        (1 - seen[:, 0] / seen.sum(axis=1)) @ p.group_weights / p.group_weights.sum()
+    )
     found = Silence.of(run, replace(baseline, preferences=p))
     assert found.both == pytest.approx(share)
     assert found.share == 0
@@ -249,12 +277,28 @@ def test_it_is_a_heading_a_reason_and_a_table(decision: GateDecision) -> None:
     assert "<li>" not in page
 
 
-@pytest.mark.parametrize("name", [*HOSTILE[:4], "a|b", "`x`", "[a](javascript:b)", "line\nline"])
+@pytest.mark.parametrize(
+    "name", [*HOSTILE[:4], "a|b", "`x`", "[a](javascript:b)", "line\nline"]
+)
 def test_names_are_text(decision: GateDecision, name: str) -> None:
-    spoilt = replace(decision, run=name, baseline=name, topic=name, contexts=name, notes=(name,))
+    spoilt = replace(
+        decision, run=name, baseline=name, topic=name, contexts=name, notes=(name,)
+    )
     page = rendered(decision_markdown(spoilt))
     tags = set(re.findall(r"<(\w+)", page))
-    assert tags <= {"h3", "p", "table", "thead", "tbody", "tr", "th", "td", "ul", "li", "sub"}
+    assert tags <= {
+        "h3",
+        "p",
+        "table",
+        "thead",
+        "tbody",
+        "tr",
+        "th",
+        "td",
+        "ul",
+        "li",
+        "sub",
+    }
     assert page.count("<td") == 12
 
 
@@ -262,4 +306,6 @@ def test_names_are_text(decision: GateDecision, name: str) -> None:
 def test_a_lean_grows_or_shrinks(value: float, verb: str) -> None:
     rise = Estimate(value, -7.4, 9.3, 0.95)
     row = GatedRow("Asian people", "points", 2.9, -3.5, rise, 2.0, "cannot tell")
-    assert row.sentence.startswith(f"The lean of Asian people has {verb} by 2.90 points (−7.40 to")
+    assert row.sentence.startswith(
+        f"The lean of Asian people has {verb} by 2.90 points (−7.40 to"
+    )

@@ -86,7 +86,8 @@ def decompose(
             means.append([math.nan] * K)
             continue
         risk = math.fsum(
-            w * criterion_of(s, norm, criterion) for w, s in zip(weight, cells, strict=True)
+            w * criterion_of(s, norm, criterion)
+            for w, s in zip(weight, cells, strict=True)
         )
         mean = [
             math.fsum(w * s[y] for w, s in zip(weight, cells, strict=True)) / total
@@ -100,7 +101,9 @@ def decompose(
     gw = [1.0 if group_weights is None else float(group_weights[x]) for x in seen]
 
     def overall(values: list[float]) -> float:
-        return math.fsum(w * values[x] for w, x in zip(gw, seen, strict=True)) / math.fsum(gw)
+        return math.fsum(
+            w * values[x] for w, x in zip(gw, seen, strict=True)
+        ) / math.fsum(gw)
 
     return SlowRisks(
         r=r,

@@ -22,7 +22,9 @@ def test_bounds_contain_every_corner_and_are_tight(K: int) -> None:
     counts[5] = 1 / K  # shared by all
     for _ in range(20):
         lower = RNG.uniform(0, 0.1, 6) * (RNG.random(6) < 0.7)
-        upper = lower + RNG.uniform(0, 0.05, 6) * (RNG.random(6) < 0.8)  # some are known
+        upper = lower + RNG.uniform(0, 0.05, 6) * (
+            RNG.random(6) < 0.8
+        )  # some are known
         with np.errstate(divide="ignore"):
             low, high = preference_bounds(np.log(lower), np.log(upper), counts)
         corners = np.array(list(itertools.product(*zip(lower, upper, strict=True))))
@@ -54,7 +56,11 @@ def test_risks_of_preferences_within_bounds_lie_within_bounds(
     low = np.clip(p - RNG.uniform(0, 0.1, p.shape), 0, 1)
     high = np.clip(p + RNG.uniform(0, 0.1, p.shape), 0, 1)
     w = RNG.random(8)
-    given: dict[str, Any] = {"context_weights": w, "reference": reference, "criterion": how}
+    given: dict[str, Any] = {
+        "context_weights": w,
+        "reference": reference,
+        "criterion": how,
+    }
     given["categories"] = [str(3 * y) for y in range(K)]
     grid = read_preferences(p, **given)
     bounds = risk_bounds(grid, low, high)
@@ -70,11 +76,18 @@ def test_risks_of_preferences_within_bounds_lie_within_bounds(
 @pytest.mark.parametrize("reference", [None, "own", "group-mean"])
 @pytest.mark.parametrize("K", [2, 3])
 @pytest.mark.parametrize("scale", ["ratio:1", "ratio:2", "raw", "share", "points"])
-def test_no_risk_moves_further_than_its_error(K: int, scale: str, reference: str | None) -> None:
+def test_no_risk_moves_further_than_its_error(
+    K: int, scale: str, reference: str | None
+) -> None:
     """Random moves of a cell's preferences, each as far as is allowed."""
     star: Any = RNG.dirichlet(np.full(K, 5.0)) if reference == "own" else reference
     p, w, g = RNG.dirichlet(np.ones(K), (5, 8)), RNG.random(8), RNG.random(5)
-    how: Any = {"context_weights": w, "group_weights": g, "reference": star, "criterion": scale}
+    how: Any = {
+        "context_weights": w,
+        "group_weights": g,
+        "reference": star,
+        "criterion": scale,
+    }
     how["categories"] = [str(3 * y) for y in range(K)]
     off = RNG.uniform(0, 0.02, (5, 8))
     error = risk_error(read_preferences(p, **how), off)

@@ -33,7 +33,12 @@ from clinometer.statistics.significance import flip_p_value, holm
 
 
 def models(
-    rng: np.random.Generator, M: int = 2, X: int = 4, C: int = 25, K: int = 2, a: float = 3.0
+    rng: np.random.Generator,
+    M: int = 2,
+    X: int = 4,
+    C: int = 25,
+    K: int = 2,
+    a: float = 3.0,
 ) -> FloatArray:
     return rng.dirichlet(np.full(K, a), size=(M, X, C))
 
@@ -72,7 +77,9 @@ def test_differences_are_those_of_reports(
     }
     result = compare(*p, **settings)
     a, b = (estimate_risks(part, **settings) for part in p)
-    between = [group_split(read_preferences(part, **settings))["R_between"].value for part in p]
+    between = [
+        group_split(read_preferences(part, **settings))["R_between"].value for part in p
+    ]
     for d in result.overall:
         expected = between[0] - between[1]
         if d.measure != "R_between":
@@ -94,16 +101,24 @@ def test_the_p_value_of_r_follows_its_definition_with_weights_and_clusters(
     result = compare(*p, context_weights=w, group_weights=g)
     assert result.overall[0].p == pytest.approx(flip_p(per_context, w), abs=1e-10)
     for x in range(4):
-        assert result.by_group[x].p == pytest.approx(flip_p((j[0] - j[1])[x], w), abs=1e-10)
+        assert result.by_group[x].p == pytest.approx(
+            flip_p((j[0] - j[1])[x], w), abs=1e-10
+        )
     clustered = compare(*p, context_weights=w, group_weights=g, clusters=names)
     labels = sorted(set(names))
     weight = np.array([w[np.array(names) == label].sum() for label in labels])
-    total = np.array([(w * per_context)[np.array(names) == label].sum() for label in labels])
-    assert clustered.overall[0].p == pytest.approx(flip_p(total / weight, weight), abs=1e-10)
+    total = np.array(
+        [(w * per_context)[np.array(names) == label].sum() for label in labels]
+    )
+    assert clustered.overall[0].p == pytest.approx(
+        flip_p(total / weight, weight), abs=1e-10
+    )
     assert clustered.n_clusters == len(labels)
 
 
-def test_overall_is_corrected_for_pairs_and_groups_by_holm(rng: np.random.Generator) -> None:
+def test_overall_is_corrected_for_pairs_and_groups_by_holm(
+    rng: np.random.Generator,
+) -> None:
     result = compare(*models(rng, M=3, X=5))
     for d in result.overall:
         assert d.p_corrected == min(1.0, 3 * present(d.p))
@@ -111,7 +126,9 @@ def test_overall_is_corrected_for_pairs_and_groups_by_holm(rng: np.random.Genera
     for start in range(0, 45, 15):
         family = result.by_group[start : start + 15]
         assert len({(d.a, d.b) for d in family}) == 1
-        assert [d.p_corrected for d in family] == holm([present(d.p) for d in family]).tolist()
+        assert [d.p_corrected for d in family] == holm(
+            [present(d.p) for d in family]
+        ).tolist()
 
 
 def test_interval_and_p_value_agree(rng: np.random.Generator) -> None:
@@ -133,7 +150,9 @@ def test_swapping_the_models_flips_the_sign(rng: np.random.Generator) -> None:
         assert d["p"] == pytest.approx(e["p"], abs=1e-9)
 
 
-def test_permuting_categories_and_the_same_seed_change_nothing(rng: np.random.Generator) -> None:
+def test_permuting_categories_and_the_same_seed_change_nothing(
+    rng: np.random.Generator,
+) -> None:
     p = models(rng, K=4)
     a, b = (compare(*q, seed=3).overall[0].p for q in (p, p[..., [2, 0, 3, 1]]))
     assert a == pytest.approx(b, abs=1e-9)
@@ -144,7 +163,9 @@ def test_identical_models_do_not_differ(rng: np.random.Generator) -> None:
     """Exactly, whatever a processor makes of the same sums at three places of an array."""
     p = models(rng, M=1)[0]
     result = compare(p, p, p)
-    assert {(d.value, d.low, d.high, d.p) for d in result.overall} == {(0.0, None, None, 1.0)}
+    assert {(d.value, d.low, d.high, d.p) for d in result.overall} == {
+        (0.0, None, None, 1.0)
+    }
     assert {(rank.rank, rank.low, rank.high) for rank in result.ranks} == {(1, 1, 3)}
     many = compare(*[np.tile(p, (1, 2, 1))] * 2).overall[0]
     assert (many.value, many.low, many.high, many.p) == (0.0, 0.0, 0.0, 1.0)
@@ -159,7 +180,9 @@ def test_steady_models_differ_by_the_number_of_their_contexts(
     found = compare(one, half, names=["stereotyped", "unbiased"]).overall[1]
     assert found.p == pytest.approx(p, abs=1e-6)
     assert found.value == pytest.approx(1.0, abs=1e-14)
-    assert (found.low, found.high) == ((None, None) if low is None else pytest.approx((1, 1)))
+    assert (found.low, found.high) == (
+        (None, None) if low is None else pytest.approx((1, 1))
+    )
 
 
 def test_ranks_by_hand() -> None:
@@ -169,18 +192,24 @@ def test_ranks_by_hand() -> None:
     assert ranks == {"c": (4, 4, 4), "a": (1, 1, 1), "b": (2, 2, 3), "d": (2, 2, 3)}
 
 
-def test_few_contexts_give_no_interval_and_one_gives_no_value(rng: np.random.Generator) -> None:
+def test_few_contexts_give_no_interval_and_one_gives_no_value(
+    rng: np.random.Generator,
+) -> None:
     few = compare(*models(rng, C=3)).overall[0]
     assert few.low is None
     assert present(few.p) > 0.05
     one = compare(*models(rng, C=1))
-    assert all(d.p is None and d.low is None and d.p_corrected is None for d in one.overall)
+    assert all(
+        d.p is None and d.low is None and d.p_corrected is None for d in one.overall
+    )
     clustered = compare(*models(rng), clusters=["same"] * 25).overall[0]
     assert clustered.p is None
     json.dumps(one.to_dict(), allow_nan=False)
 
 
-def test_missing_cells_of_any_model_are_left_out_of_all(rng: np.random.Generator) -> None:
+def test_missing_cells_of_any_model_are_left_out_of_all(
+    rng: np.random.Generator,
+) -> None:
     p = models(rng)
     mask = np.ones((2, 4, 25), dtype=bool)
     mask[0, 0, :3], mask[1, 2] = False, False
@@ -193,11 +222,16 @@ def test_missing_cells_of_any_model_are_left_out_of_all(rng: np.random.Generator
     json.dumps(result.to_dict(), allow_nan=False)
 
 
-def test_a_group_that_may_lean_opposite_ways_is_left_open(rng: np.random.Generator) -> None:
+def test_a_group_that_may_lean_opposite_ways_is_left_open(
+    rng: np.random.Generator,
+) -> None:
     """Equal leans to opposite sides, 200 contexts that happen to move both models to one side."""
     moved, lean = 0.15 * rng.standard_normal(200), 0.01
     moved += 2 * lean - moved.mean()
-    sides = (0.5 + (side * lean + moved + 0.02 * rng.standard_normal(200)) / 2 for side in (1, -1))
+    sides = (
+        0.5 + (side * lean + moved + 0.02 * rng.standard_normal(200)) / 2
+        for side in (1, -1)
+    )
     found = compare(*(np.stack([p, 1 - p], axis=-1)[None] for p in sides))
     lean_of_group = next(d for d in found.by_group if d.measure == "r_bias")
     assert lean_of_group.value == pytest.approx(2 * lean, abs=0.003)
@@ -227,7 +261,10 @@ def test_unequal_risks_are_detected_and_equal_ones_seldom() -> None:
         ({"seed": -1}, "seed"),
         ({"clusters": ["a"]}, "one a context"),
         ({"names": ["a", "a"]}, "distinct"),
-        ({"mask": np.ones((2, 2, 3), dtype=bool)}, "one value for each group and context"),
+        (
+            {"mask": np.ones((2, 2, 3), dtype=bool)},
+            "one value for each group and context",
+        ),
         ({"mask": np.zeros((2, 3), dtype=bool)}, "nothing to average"),
         ({"context_weights": [0, 0, 0]}, "positive sum"),
     ],
@@ -270,7 +307,9 @@ def apart(*models: Preferences, **how: Any) -> Comparison:
 
 
 def overall(found: Comparison) -> FloatArray:
-    return np.array([[present(v) for v in (d.value, d.low, d.high)] for d in found.overall])
+    return np.array(
+        [[present(v) for v in (d.value, d.low, d.high)] for d in found.overall]
+    )
 
 
 def joined(one: Sequence[float], two: Sequence[float]) -> list[float]:
@@ -286,7 +325,9 @@ def joined(one: Sequence[float], two: Sequence[float]) -> list[float]:
 def test_the_intervals_of_both_audits_are_joined() -> None:
     a, b = asked("a", 60, 1, lean=0.1), asked("b", 25, 2)
     found = apart(a, b)
-    reports = [estimate_risks(m.values, context_weights=m.context_weights) for m in (a, b)]
+    reports = [
+        estimate_risks(m.values, context_weights=m.context_weights) for m in (a, b)
+    ]
     for row, name in zip(overall(found), MEASURES, strict=True):
         both = [getattr(report, name) for report in reports]
         ends = [(e.value, present(e.low), present(e.high)) for e in both]
@@ -299,7 +340,9 @@ def test_the_intervals_of_both_audits_are_joined() -> None:
             ]
             if np.isnan(ends).any():  # contexts that agree
                 continue
-            (d,) = (d for d in found.by_group if (d.group, d.measure) == (group, measure))
+            (d,) = (
+                d for d in found.by_group if (d.group, d.measure) == (group, measure)
+            )
             row = np.array([present(v) for v in (d.value, d.low, d.high)])
             assert row == pytest.approx(joined(*ends), abs=1e-9)
 
@@ -318,7 +361,9 @@ def test_p_is_below_one_minus_level_exactly_when_the_interval_excludes_0() -> No
 
 def test_for_many_even_contexts_r_is_welchs_test() -> None:
     rng = np.random.default_rng(3)
-    p = [0.5 + 0.5 * np.tanh(0.6 + 0.2 * rng.standard_normal((1, n))) for n in (900, 400)]
+    p = [
+        0.5 + 0.5 * np.tanh(0.6 + 0.2 * rng.standard_normal((1, n))) for n in (900, 400)
+    ]
     models = [
         labelled(pair(q), contexts=tuple(f"{i} {c}" for c in range(q.size)))
         for i, q in enumerate(p)
@@ -330,7 +375,9 @@ def test_for_many_even_contexts_r_is_welchs_test() -> None:
     assert r.value == pytest.approx(mean[0] - mean[1])
 
 
-def test_shared_contexts_narrow_the_interval_and_the_same_answers_differ_by_nothing() -> None:
+def test_shared_contexts_narrow_the_interval_and_the_same_answers_differ_by_nothing() -> (
+    None
+):
     a, b = asked("a", 60, 1), asked("b", 60, 1, lean=0.05, contexts="a")
     other = overall(apart(a, asked("b", 60, 1, lean=0.05)))
     together = overall(apart(a, b))

@@ -8,7 +8,12 @@ import pytest
 
 from clinometer.errors import SettingsError
 from clinometer.measure import decompose
-from clinometer.measure.components import NO_DICE, ONE_CONTEXT, CellMoments, split_replies
+from clinometer.measure.components import (
+    NO_DICE,
+    ONE_CONTEXT,
+    CellMoments,
+    split_replies,
+)
 from clinometer.measure.grid import read_preferences
 
 
@@ -21,7 +26,9 @@ def moments(y: np.ndarray, n: np.ndarray | None = None) -> CellMoments:
     square = np.where(there, (y - mean[..., None]) ** 2, 0).sum(axis=2)
     within = np.where(n > 1, square / np.maximum(n - 1, 1), np.nan)
     even = np.full(C, 1 / C), np.full(X, 1 / X)
-    return CellMoments(mean[..., None], within, n.astype(float), *even, None, np.arange(C))
+    return CellMoments(
+        mean[..., None], within, n.astype(float), *even, None, np.arange(C)
+    )
 
 
 def planted(
@@ -56,12 +63,18 @@ def test_the_parts_are_those_of_an_analysis_of_variance() -> None:
         share * (ms["x:c"] - ms["Residual"]) / m,
         ms["Residual"],
     )
-    values = [part.value for part in (found.lean, found.swing, found.dice) if part is not None]
+    values = [
+        part.value for part in (found.lean, found.swing, found.dice) if part is not None
+    ]
     np.testing.assert_allclose(values, expected, rtol=1e-9)
 
 
-@pytest.mark.parametrize("parts", [(0.3, 0, 0), (0, 0.3, 0), (0, 0, 1), (0.1, 0.3, 1.0)])
-@pytest.mark.parametrize(("X", "C", "m", "unequal"), [(2, 6, 2, False), (8, 9, 5, True)])
+@pytest.mark.parametrize(
+    "parts", [(0.3, 0, 0), (0, 0.3, 0), (0, 0, 1), (0.1, 0.3, 1.0)]
+)
+@pytest.mark.parametrize(
+    ("X", "C", "m", "unequal"), [(2, 6, 2, False), (8, 9, 5, True)]
+)
 def test_no_part_is_off_on_average(
     parts: tuple[float, float, float], X: int, C: int, m: int, unequal: bool
 ) -> None:
@@ -83,7 +96,8 @@ def test_dice_alone_are_no_lean() -> None:
     """Neither one group of eight nor the whole is found, but in about 1 of 20 audits."""
     rng = np.random.default_rng(7)
     found = [
-        split_replies(moments(planted(rng, (0, 0, 1), 8, 12, 4)), names(8)) for _ in range(200)
+        split_replies(moments(planted(rng, (0, 0, 1), 8, 12, 4)), names(8))
+        for _ in range(200)
     ]
     # 5 % of 200 are 10, with a standard deviation of 3.1.
     assert sum(bool(one.clear_groups()) for one in found) <= 20
@@ -95,7 +109,9 @@ def test_intervals_hold_the_planted_parts() -> None:
     truth = 0.1, 0.3 * 5 / 6, 1.0
     held = np.zeros(3)
     for _ in range(100):
-        found = split_replies(moments(planted(rng, (0.1, 0.3, 1.0), 6, 17, 5)), names(6))
+        found = split_replies(
+            moments(planted(rng, (0.1, 0.3, 1.0), 6, 17, 5)), names(6)
+        )
         for i, part in enumerate((found.lean, found.swing, found.dice)):
             assert part is not None
             assert part.low is not None
@@ -110,8 +126,12 @@ def test_exact_probabilities_have_no_dice_and_the_lean_is_that_of_the_risk() -> 
     grid = read_preferences(p, reference="group-mean")
     found = split_replies(CellMoments.of(grid, None), grid.groups)
     assert found.parts[2] == 0
-    bias = decompose(p, reference="group-mean").r_bias  # |lean| of each group, as a share
-    assert [abs(group.lean[0]) for group in found.groups] == pytest.approx(bias.tolist())
+    bias = decompose(
+        p, reference="group-mean"
+    ).r_bias  # |lean| of each group, as a share
+    assert [abs(group.lean[0]) for group in found.groups] == pytest.approx(
+        bias.tolist()
+    )
 
 
 def test_clusters_count_as_one_context() -> None:
@@ -137,7 +157,10 @@ def test_what_replies_cannot_tell_is_said() -> None:
     assert alone.note == ONE_CONTEXT
     rates = read_preferences([[[0.8, 0.2]], [[0.4, 0.6]]], reference="group-mean")
     yes = split_replies(CellMoments.of(rates, np.full((2, 1), 20.0)), names(2)).groups
-    assert [part.lean for part in yes] == [pytest.approx((0.2, -0.2)), pytest.approx((-0.2, 0.2))]
+    assert [part.lean for part in yes] == [
+        pytest.approx((0.2, -0.2)),
+        pytest.approx((-0.2, 0.2)),
+    ]
     empty = moments(y)
     with pytest.raises(SettingsError, match="at least one reply"):
         split_replies(CellMoments(**{**vars(empty), "n": np.zeros((3, 8))}), names(3))

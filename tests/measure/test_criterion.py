@@ -56,11 +56,15 @@ def test_agrees_with_numpy(s: FloatArray, norm: float) -> None:
 
 
 @given(STEREOTYPES, STEREOTYPES, NORMS, st.floats(0, 1))
-def test_is_convex_and_homogeneous(a: FloatArray, b: FloatArray, norm: float, t: float) -> None:
+def test_is_convex_and_homogeneous(
+    a: FloatArray, b: FloatArray, norm: float, t: float
+) -> None:
     mixed = float(criterion(t * a + (1 - t) * b, norm))
     apart = t * float(criterion(a, norm)) + (1 - t) * float(criterion(b, norm))
     assert mixed <= apart + 1e-12
-    assert float(criterion(3 * a, norm)) == pytest.approx(3 * float(criterion(a, norm)), abs=1e-12)
+    assert float(criterion(3 * a, norm)) == pytest.approx(
+        3 * float(criterion(a, norm)), abs=1e-12
+    )
 
 
 EVERY = [
@@ -72,12 +76,16 @@ EVERY = [
 
 
 @pytest.mark.parametrize("j", EVERY, ids=str)
-def test_slope_matches_finite_differences(j: Criterion, rng: np.random.Generator) -> None:
+def test_slope_matches_finite_differences(
+    j: Criterion, rng: np.random.Generator
+) -> None:
     m = rng.normal(size=(6, 4))
     for unit in (*np.eye(4), rng.normal(size=(6, 4))):
         numeric = (j(m + 1e-6 * unit) - j(m - 1e-6 * unit)) / 2e-6
         np.testing.assert_allclose(j.slope(m, unit), numeric, atol=1e-5)
-    np.testing.assert_allclose(j.slope(m, m), j(m), atol=1e-12)  # Euler: J is homogeneous
+    np.testing.assert_allclose(
+        j.slope(m, m), j(m), atol=1e-12
+    )  # Euler: J is homogeneous
 
 
 @given(st.integers(0, 10_000))
@@ -88,13 +96,17 @@ def test_shares_and_points_are_known_distances(seed: int) -> None:
     p, star = rng.dirichlet(np.ones(K), 2)
     points = tuple(np.cumsum(rng.uniform(0.5, 3, K)).tolist())
     share, scale = Criterion("share"), Criterion("points", points=points)
-    assert share(share.stereotypes(p, star)) == pytest.approx(np.abs(p - star).sum() / 2)
+    assert share(share.stereotypes(p, star)) == pytest.approx(
+        np.abs(p - star).sum() / 2
+    )
     distance = wasserstein_distance(points, points, p, star) / (points[-1] - points[0])
     assert scale(scale.stereotypes(p, star)) == pytest.approx(distance, abs=1e-12)
 
 
 @pytest.mark.parametrize("K", [2, 5, 7])
-def test_released_is_the_function_of_the_authors_code(K: int, rng: np.random.Generator) -> None:
+def test_released_is_the_function_of_the_authors_code(
+    K: int, rng: np.random.Generator
+) -> None:
     """Each category against the mean of the others, the positive ones added up, divided by 5."""
     p = rng.dirichlet(np.full(K, 0.5), size=(3, 20))
 
@@ -104,8 +116,13 @@ def test_released_is_the_function_of_the_authors_code(K: int, rng: np.random.Gen
 
     found = decompose(p, criterion="released")
     assert found.R.value == pytest.approx(np.mean([[risk(q) for q in x] for x in p]))
-    assert found.R_bias.value == pytest.approx(np.mean([risk(x.mean(axis=0)) for x in p]))
-    assert reference_risks("stereotyped", categories=K, criterion=Criterion("released")).R == 0.2
+    assert found.R_bias.value == pytest.approx(
+        np.mean([risk(x.mean(axis=0)) for x in p])
+    )
+    assert (
+        reference_risks("stereotyped", categories=K, criterion=Criterion("released")).R
+        == 0.2
+    )
     assert Criterion("released").top == 0.2
 
 
@@ -128,19 +145,29 @@ def test_the_criterion_fits_the_question(how: dict[str, Any], name: str) -> None
     [
         ({"criterion": "cosine"}, "criterion: .*released.*found 'cosine'"),
         ({"criterion": "share:2"}, "expected a norm .*found 'share:2'"),
-        ({"criterion": "released", "reference": [0.5, 0.3, 0.2]}, "released is measured from an"),
+        (
+            {"criterion": "released", "reference": [0.5, 0.3, 0.2]},
+            "released is measured from an",
+        ),
         ({"criterion": "points"}, "categories to be numbers in rising order"),
-        ({"criterion": Criterion("points", points=(1, 2))}, "points: expected 3 numbers, found 2"),
+        (
+            {"criterion": Criterion("points", points=(1, 2))},
+            "points: expected 3 numbers, found 2",
+        ),
     ],
 )
-def test_criteria_that_do_not_fit_are_refused(how: dict[str, Any], message: str) -> None:
+def test_criteria_that_do_not_fit_are_refused(
+    how: dict[str, Any], message: str
+) -> None:
     with pytest.raises(SettingsError, match=message):
         read_preferences(np.full((2, 3, 3), 1 / 3), categories=["a", "b", "c"], **how)
 
 
 def test_norms_belong_to_ratio_and_points_rise() -> None:
     for name in ("share", "released"):
-        with pytest.raises(SettingsError, match="norm and raw equations belong to ratio"):
+        with pytest.raises(
+            SettingsError, match="norm and raw equations belong to ratio"
+        ):
             Criterion(name, norm=2)
     with pytest.raises(SettingsError, match="in rising order"):
         Criterion("points", points=(3, 2, 1))

@@ -36,14 +36,23 @@ def test_density_by_hand() -> None:
     ("call", "message"),
     [
         *(
-            (lambda values=values: weighted_density(values, [0.0]), "values that differ")
+            (
+                lambda values=values: weighted_density(values, [0.0]),
+                "values that differ",
+            )
             for values in ([0.3], [0.3, 0.3], [0.3, 0.3 + 1e-14])
         ),
-        (lambda: weighted_density([0.3, 0.9], [0.0], weights=[1, 0]), "values that differ"),
+        (
+            lambda: weighted_density([0.3, 0.9], [0.0], weights=[1, 0]),
+            "values that differ",
+        ),
         (lambda: weighted_density([], [0.5]), "list of finite numbers"),
         (lambda: weighted_density([np.nan], [0.5]), "finite numbers"),
         (lambda: weighted_density([1, 2], [0.5], weights=[0, 0]), "only zeros"),
-        (lambda: weighted_density([[1, 2]], [0.5]), "values: expected a list of numbers"),
+        (
+            lambda: weighted_density([[1, 2]], [0.5]),
+            "values: expected a list of numbers",
+        ),
         (lambda: weighted_density([1, 2], 0.5), "at: expected a list of numbers"),
         (lambda: distribution_characteristics([]), "at least one number"),
         (lambda: distribution_characteristics([np.nan]), "at least one number"),
@@ -59,7 +68,11 @@ def test_wrong_input_is_named(call: Callable[[], object], message: str) -> None:
 def test_distribution_of_groups_and_overall_by_hand() -> None:
     p = [[[0.6, 0.4], [0.8, 0.2]], [[0.1, 0.9], [0.5, 0.5]]]
     grid = read_preferences(
-        p, context_weights=[3, 1], group_weights=[1, 3], groups=["a", "b"], categories=["m", "f"]
+        p,
+        context_weights=[3, 1],
+        group_weights=[1, 3],
+        groups=["a", "b"],
+        categories=["m", "f"],
     )
     for which, s, w in (
         (("m", "a"), [0.2, 0.6], [0.75, 0.25]),
@@ -85,7 +98,9 @@ def test_means_match_the_report(criterion: str, rng: np.random.Generator) -> Non
     for x, group in enumerate(grid.groups):
         for y, category in enumerate(grid.categories):
             values, weights = stereotype_sample(grid, category, group)
-            assert values @ weights == pytest.approx(report.mean_stereotype[x, y], abs=1e-12)
+            assert values @ weights == pytest.approx(
+                report.mean_stereotype[x, y], abs=1e-12
+            )
 
 
 def test_missing_groups_and_unknown_labels() -> None:
@@ -93,7 +108,11 @@ def test_missing_groups_and_unknown_labels() -> None:
     p = np.full((2, 2, 2), 0.5)
     grid = read_preferences(p, mask=mask)
     assert stereotype_sample(grid, "0")[0].size == 2
-    for which, message in ((("0", "1"), "'1'"), (("x",), "^category: "), (("0", "x"), "^group: ")):
+    for which, message in (
+        (("0", "1"), "'1'"),
+        (("x",), "^category: "),
+        (("0", "x"), "^group: "),
+    ):
         with pytest.raises(SettingsError, match=message):
             stereotype_sample(grid, *which)
     with pytest.raises(SettingsError, match="nothing to average"):
@@ -103,7 +122,9 @@ def test_missing_groups_and_unknown_labels() -> None:
 # --- influence of a context, against decomposing again without it ---------------------------------
 
 
-@pytest.mark.parametrize("criterion", ["ratio:1", "ratio:2", "ratio", "raw:1", "raw:2", "raw"])
+@pytest.mark.parametrize(
+    "criterion", ["ratio:1", "ratio:2", "ratio", "raw:1", "raw:2", "raw"]
+)
 @pytest.mark.parametrize("K", [2, 5])
 def test_influence_matches_leaving_the_context_out(criterion: str, K: int) -> None:
     rng = np.random.default_rng(1)
@@ -121,7 +142,9 @@ def test_influence_matches_leaving_the_context_out(criterion: str, K: int) -> No
 
     grid = read_preferences(p, context_weights=weights, mask=mask, **settings)
     without = np.array([swing([i for i in range(6) if i != c]) for c in range(6)])
-    assert context_influence(grid) == pytest.approx(swing([*range(6)]) - without, abs=1e-12)
+    assert context_influence(grid) == pytest.approx(
+        swing([*range(6)]) - without, abs=1e-12
+    )
 
 
 def test_a_single_context_has_no_influence() -> None:
@@ -147,7 +170,9 @@ def test_moments_by_their_definition_and_tests_of_scipy(
     assert shape.mean == pytest.approx(x.mean(), abs=1e-12)
     assert shape.sd == pytest.approx(math.sqrt((away**2).mean()), abs=1e-12)
     assert shape.skewness == pytest.approx((away**3).mean() / x.std() ** 3, abs=1e-8)
-    assert shape.excess_kurtosis == pytest.approx((away**4).mean() / x.var() ** 2 - 3, abs=1e-8)
+    assert shape.excess_kurtosis == pytest.approx(
+        (away**4).mean() / x.var() ** 2 - 3, abs=1e-8
+    )
     assert shape.p_normal == pytest.approx(stats.shapiro(x).pvalue, abs=1e-8)
     kurtosis = stats.kurtosistest(x, alternative="greater")
     assert shape.p_fat_tail == pytest.approx(kurtosis.pvalue, abs=1e-10)
@@ -160,7 +185,9 @@ def test_hill_by_hand_and_on_a_pareto_tail(rng: np.random.Generator) -> None:
     assert hill(10 * x, 2) == pytest.approx(1 / 1.5)
     pareto = np.sort(1 + rng.pareto(3.0, 20_000))
     assert hill(pareto, 2_000) == pytest.approx(3.0, abs=4 * 3.0 / math.sqrt(2_000))
-    assert distribution_characteristics(pareto).p_normal is None  # too many for Shapiro and Wilk
+    assert (
+        distribution_characteristics(pareto).p_normal is None
+    )  # too many for Shapiro and Wilk
 
 
 def test_few_or_equal_values_have_no_tests() -> None:
@@ -168,5 +195,10 @@ def test_few_or_equal_values_have_no_tests() -> None:
     assert few.skewness is not None
     assert (few.p_normal, few.p_fat_tail) == (None, None)
     equal = distribution_characteristics([0.2] * 30)
-    assert (equal.sd, equal.skewness, equal.p_normal, equal.hill) == (0.0, None, None, None)
+    assert (equal.sd, equal.skewness, equal.p_normal, equal.hill) == (
+        0.0,
+        None,
+        None,
+        None,
+    )
     assert distribution_characteristics(-np.arange(1.0, 30.0)).hill is None

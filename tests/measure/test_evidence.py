@@ -41,7 +41,10 @@ def test_units_are_weighted_means_of_their_contexts(
         s = [[(v * 3 - 1) / 2 if criterion == "ratio" else v - 1 / 3 for v in p[x, c]]
              for c in cells]  # fmt: skip
         for y in range(3):
-            mean = math.fsum(w[c] * row[y] for c, row in zip(cells, s, strict=True)) / total
+            mean = (
+                math.fsum(w[c] * row[y] for c, row in zip(cells, s, strict=True))
+                / total
+            )
             assert found.s[u, x, y] == pytest.approx(mean)
         J = math.fsum(
             w[c] * plain_loops.criterion_of(row, math.inf, criterion)
@@ -66,7 +69,9 @@ def test_replies_bracket_j_of_a_cell_on_average(n: int) -> None:
             ways = math.factorial(n) / math.prod(math.factorial(k) for k in counts)
             cells.append(np.array(counts) / n)
             mass.append(ways * math.prod(q**k for q, k in zip(p, counts, strict=True)))
-    often = np.repeat(np.array(cells)[:, None], 40, axis=1)  # the splits of a cell are random
+    often = np.repeat(
+        np.array(cells)[:, None], 40, axis=1
+    )  # the splits of a cell are random
     found = Evidence.of(read_preferences(often), samples=n)
     low, high = (part.mean(axis=0) @ np.array(mass) for part in (found.low, found.high))
     assert low <= truth + 0.01 <= high
@@ -104,7 +109,9 @@ def test_one_reply_takes_the_direction_of_the_other_contexts() -> None:
     ("samples", "words"),
     [(0, "at least 1"), (2.5, "whole"), (3, "whole numbers"), ([[1, 2]], "shape")],
 )
-def test_numbers_of_replies_that_do_not_fit_are_refused(samples: ArrayLike, words: str) -> None:
+def test_numbers_of_replies_that_do_not_fit_are_refused(
+    samples: ArrayLike, words: str
+) -> None:
     with pytest.raises(SettingsError, match=words):
         reply_counts(np.array([[[0.5, 0.5]]]), samples)
 

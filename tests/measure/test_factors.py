@@ -16,13 +16,19 @@ from tests.present import present
 from clinometer.errors import SettingsError
 from clinometer.measure import PreferenceGrid, read_preferences
 from clinometer.measure.criterion import Criterion
-from clinometer.measure.factors import FactorShares, Moments, factor_shares, sampled_factor
+from clinometer.measure.factors import (
+    FactorShares,
+    Moments,
+    factor_shares,
+    sampled_factor,
+)
 from clinometer.statistics.arrays import BoolArray, FloatArray
 from clinometer.statistics.estimate import Estimate
 
 WORDINGS, ORDERS, FRAMINGS = 24, 3, 2
 WORDING, ORDER, FRAMING = (
-    a.ravel() for a in np.meshgrid(*map(np.arange, (WORDINGS, ORDERS, FRAMINGS)), indexing="ij")
+    a.ravel()
+    for a in np.meshgrid(*map(np.arange, (WORDINGS, ORDERS, FRAMINGS)), indexing="ij")
 )
 LABELS = {"wording": WORDING, "order": ORDER, "framing": FRAMING}
 
@@ -33,7 +39,9 @@ def grid_of(s: FloatArray, **given: Any) -> PreferenceGrid:
     return read_preferences(pair(up), **given)
 
 
-def planted(rng: np.random.Generator, wording: float, order: float, rest: float) -> FloatArray:
+def planted(
+    rng: np.random.Generator, wording: float, order: float, rest: float
+) -> FloatArray:
     """s [4, C] with these variances; the orders have effects of fixed size."""
     a = rng.normal(0, np.sqrt(wording), (4, WORDINGS))
     b = np.sqrt(order * 1.5) * np.array([-1.0, 0.0, 1.0])
@@ -70,11 +78,15 @@ def test_shares_do_not_depend_on_order_names_scale_or_split_contexts() -> None:
     s = planted(np.random.default_rng(2), 0.4, 0.4, 0.2)
     found = shares(factor_shares(grid_of(s), LABELS))
     mixed = np.random.default_rng(3).permutation(WORDING.size)
-    renamed = {name: [f"level {v}" for v in values[mixed]] for name, values in LABELS.items()}
+    renamed = {
+        name: [f"level {v}" for v in values[mixed]] for name, values in LABELS.items()
+    }
     again = [
         factor_shares(grid_of(s[:, mixed]), renamed),
         factor_shares(grid_of(-s), LABELS),
-        factor_shares(replace(grid_of(s), criterion=Criterion(normalize=False)), LABELS),
+        factor_shares(
+            replace(grid_of(s), criterion=Criterion(normalize=False)), LABELS
+        ),
         factor_shares(grid_of(0.5 * s), LABELS),
     ]
     for one in again:
@@ -93,17 +105,23 @@ def test_sampled_answers_give_the_shares_without_their_counting_noise() -> None:
     for _ in range(30):
         counted = rng.binomial(12, up) / 12
         grid = read_preferences(pair(counted))
-        found.append(shares(factor_shares(grid, LABELS, samples=answers))["order"].value)
+        found.append(
+            shares(factor_shares(grid, LABELS, samples=answers))["order"].value
+        )
         noisy.append(shares(factor_shares(grid, LABELS))["order"].value)
     assert np.mean(found) == pytest.approx(true["order"].value, abs=0.03)
     assert np.mean(noisy) < 0.7 * true["order"].value
 
 
-def test_the_sample_is_the_factor_with_most_levels_of_a_crossing_else_the_contexts() -> None:
+def test_the_sample_is_the_factor_with_most_levels_of_a_crossing_else_the_contexts() -> (
+    None
+):
     assert sampled_factor(LABELS) == "wording"
     assert sampled_factor({"source": WORDING % 3, "tense": FRAMING}) is None
     found = present(
-        factor_shares(grid_of(planted(np.random.default_rng(5), 0.5, 0.3, 0.2)), {"order": ORDER})
+        factor_shares(
+            grid_of(planted(np.random.default_rng(5), 0.5, 0.3, 0.2)), {"order": ORDER}
+        )
     )
     assert (found.unit, found.n_units) == (None, WORDING.size)
 
@@ -111,16 +129,22 @@ def test_the_sample_is_the_factor_with_most_levels_of_a_crossing_else_the_contex
 def test_factors_that_say_nothing_are_left_out_or_noted() -> None:
     s = planted(np.random.default_rng(6), 0.5, 0.3, 0.2)
     same, each = [1] * WORDING.size, list(range(WORDING.size))
-    assert factor_shares(grid_of(s), {"same": same, "id": each, "articles": ORDER}) is None
+    assert (
+        factor_shares(grid_of(s), {"same": same, "id": each, "articles": ORDER}) is None
+    )
     assert factor_shares(grid_of(0 * s), LABELS) is None
-    single = [f"{v}" if v else "0" for v in each[:-1]] + ["0"]  # one level has two contexts
+    single = [f"{v}" if v else "0" for v in each[:-1]] + [
+        "0"
+    ]  # one level has two contexts
     found = present(factor_shares(grid_of(s), {"nearly": single}))
     assert found.factors[0].share is not None
 
 
 def test_levels_that_go_together_are_named() -> None:
     s = planted(np.random.default_rng(7), 0.5, 0.3, 0.2)
-    found = present(factor_shares(grid_of(s), {"order": ORDER, "copy": np.minimum(ORDER, 1)}))
+    found = present(
+        factor_shares(grid_of(s), {"order": ORDER, "copy": np.minimum(ORDER, 1)})
+    )
     assert found.note is not None
     assert "order and copy" in found.note
     balanced = present(factor_shares(grid_of(s), LABELS))
@@ -158,7 +182,11 @@ def test_a_group_in_one_unit_takes_no_part() -> None:
 
 
 def slow_square(
-    s: FloatArray, w: FloatArray, units: list[int], levels: list[int], left_out: int | None
+    s: FloatArray,
+    w: FloatArray,
+    units: list[int],
+    levels: list[int],
+    left_out: int | None,
 ) -> float:
     """Sum over levels of w_l times the mean product of two different units, of one group: s [C,K],
     w [C] with 0 for what was not observed. All levels must be in several units."""
@@ -173,19 +201,25 @@ def slow_square(
                 if units[a] != units[b]:
                     weights += w[a] * w[b]
                     products += (
-                        w[a] * w[b] * math.fsum(x * y for x, y in zip(s[a], s[b], strict=True))
+                        w[a]
+                        * w[b]
+                        * math.fsum(x * y for x, y in zip(s[a], s[b], strict=True))
                     )
         found += math.fsum(w[c] for c in here) / whole * products / weights
     return found
 
 
-def made(seed: int) -> tuple[PreferenceGrid, FloatArray, FloatArray, BoolArray, FloatArray]:
+def made(
+    seed: int,
+) -> tuple[PreferenceGrid, FloatArray, FloatArray, BoolArray, FloatArray]:
     rng = np.random.default_rng(seed)
     X, C, K = int(rng.integers(1, 4)), 24, int(rng.integers(2, 5))
     p = rng.dirichlet(np.full(K, 3.0), (X, C))
     w_c, w_x = rng.random(C) + 0.2, rng.random(X) + 0.2
     mask = rng.random((X, C)) < 0.9
-    grid = read_preferences(p, context_weights=w_c, group_weights=w_x, mask=mask, criterion="raw")
+    grid = read_preferences(
+        p, context_weights=w_c, group_weights=w_x, mask=mask, criterion="raw"
+    )
     return grid, p, w_c, mask, w_x / w_x.sum()
 
 
@@ -200,7 +234,9 @@ def test_level_means_match_pairs_of_units_with_each_unit_left_out(seed: int) -> 
         for x in range(len(p)):
             w = np.where(mask[x], w_c, 0.0)
             s = K * p[x] - 1
-            expected += w_x[x] * slow_square(s, w, units.tolist(), levels.tolist(), left_out)
+            expected += w_x[x] * slow_square(
+                s, w, units.tolist(), levels.tolist(), left_out
+            )
         assert value == pytest.approx(expected, abs=1e-10)
 
 
@@ -216,7 +252,8 @@ def test_total_and_unit_means_match_loops(seed: int) -> None:
             rows = [c for c in range(24) if mask[x, c] and units[c] != left_out]
             whole = math.fsum(w_c[c] for c in rows)
             total += w_x[x] * math.fsum(
-                w_c[c] / whole * math.fsum((K * v - 1) ** 2 for v in p[x, c]) for c in rows
+                w_c[c] / whole * math.fsum((K * v - 1) ** 2 for v in p[x, c])
+                for c in rows
             )
             for unit in range(8):
                 here = [c for c in rows if units[c] == unit]
@@ -235,7 +272,9 @@ def test_a_level_in_one_unit_takes_the_noise_of_the_others() -> None:
     up = np.array([0.6, 0.7, 0.75])
     grid = read_preferences(pair(up))
     found = Moments.of(grid, np.arange(3)).level_means(np.array([0, 0, 1]))
-    assert found[0] == pytest.approx(2 * (2 / 3 * 0.08 + 1 / 3 * (0.25 - 0.02)), abs=1e-12)
+    assert found[0] == pytest.approx(
+        2 * (2 / 3 * 0.08 + 1 / 3 * (0.25 - 0.02)), abs=1e-12
+    )
 
 
 def test_no_level_in_two_units_is_unknown() -> None:

@@ -25,14 +25,21 @@ from clinometer.measure import (
     read_preferences,
 )
 from clinometer.measure.evidence import Evidence
-from clinometer.measure.inference import bracket, flipped, group_split, interval_of_means
+from clinometer.measure.inference import (
+    bracket,
+    flipped,
+    group_split,
+    interval_of_means,
+)
 from clinometer.runs import compare as compare_runs
 from clinometer.statistics.arrays import BoolArray, FloatArray
 from clinometer.statistics.significance import flip_p_value
 
 
 def ends(report: RiskReport) -> FloatArray:
-    return np.array([(getattr(report, n).low, getattr(report, n).high) for n in MEASURES])
+    return np.array(
+        [(getattr(report, n).low, getattr(report, n).high) for n in MEASURES]
+    )
 
 
 # --- the interval of a mean -----------------------------------------------------------------------
@@ -56,11 +63,15 @@ def test_even_weights_have_halls_correction(rng: np.random.Generator) -> None:
     g = stats.skew(v) * (n - 1) ** 2 / (n * (n - 2)) / np.sqrt(n)
     for end, side in ((low[0], t), (high[0], -t)):
         z = (mean[0] - end) / (v.std(ddof=1) / np.sqrt(n))
-        assert z + g * z**2 / 3 + g**2 * z**3 / 27 + g / 6 == pytest.approx(side, abs=1e-9)
+        assert z + g * z**2 / 3 + g**2 * z**3 / 27 + g / 6 == pytest.approx(
+            side, abs=1e-9
+        )
 
 
 @pytest.mark.parametrize("heavy", [1.0, 12.0])
-def test_a_skewed_mean_is_held_with_even_weights_and_with_a_heavy_one(heavy: float) -> None:
+def test_a_skewed_mean_is_held_with_even_weights_and_with_a_heavy_one(
+    heavy: float,
+) -> None:
     """400 samples of 20 squares of normal numbers: 95 % less 4 standard errors of 1.1."""
     rng = np.random.default_rng(4)
     w = np.ones(20)
@@ -83,7 +94,9 @@ def test_the_test_of_a_difference_is_that_of_flipping_and_agrees_with_its_interv
         assert p[0] == pytest.approx(flip_p_value((w * d).T)[0])
         assert (p[0] < 0.05) == (low[0] > 0 or high[0] < 0)
         wider = flipped(d.mean(axis=0), d, w, level=0.95, slack=0.03)
-        assert (wider[0][0], wider[1][0]) == pytest.approx((low[0] - 0.03, high[0] + 0.03))
+        assert (wider[0][0], wider[1][0]) == pytest.approx(
+            (low[0] - 0.03, high[0] + 0.03)
+        )
         assert wider[2][0] >= p[0]
 
 
@@ -97,7 +110,9 @@ def test_the_lower_end_is_cross_fitted_and_the_upper_one_plugged_in(
     """Loops over splits of its own: a third measures along what two thirds choose."""
     p, w = rng.dirichlet(np.ones(3), (4, 12)), rng.random(12)
     w /= w.sum()
-    grid = read_preferences(p, context_weights=w, criterion=criterion, categories=list("123"))
+    grid = read_preferences(
+        p, context_weights=w, criterion=criterion, categories=list("123")
+    )
     found = bracket(Evidence.of(grid))
     s = (3 * p - 1) / 2 if criterion == "ratio" else p - 1 / 3
     J = grid.criterion
@@ -111,7 +126,9 @@ def test_the_lower_end_is_cross_fitted_and_the_upper_one_plugged_in(
             first = [c for c in range(12) if c not in second]
             chosen = J.gradient(sum(w[c] * s[x, c] for c in first))
             crossed[x] += float(chosen @ sum(w[c] * s[x, c] for c in second)) / 1500
-    middle = [max((a + min(b, a)) / 2, a / 2) for a, b in zip(plain, crossed, strict=True)]
+    middle = [
+        max((a + min(b, a)) / 2, a / 2) for a, b in zip(plain, crossed, strict=True)
+    ]
     assert found.value[1, :4] == pytest.approx(middle, abs=0.02)
 
 
@@ -159,7 +176,9 @@ def test_values_add_up_and_lie_in_their_intervals(rng: np.random.Generator) -> N
 def test_invariants(rng: np.random.Generator) -> None:
     p, w = rng.dirichlet(np.ones(3), (4, 15)), rng.random(15)
     base = estimate_risks(p, context_weights=w)
-    assert ends(estimate_risks(p, context_weights=9 * w)) == pytest.approx(ends(base), abs=1e-9)
+    assert ends(estimate_risks(p, context_weights=9 * w)) == pytest.approx(
+        ends(base), abs=1e-9
+    )
     turned = estimate_risks(p[..., ::-1], context_weights=w)
     assert ends(turned) == pytest.approx(ends(base), abs=1e-9)
     own = estimate_risks(p, context_weights=w, clusters=list("abcdefghijklmno"))
@@ -178,14 +197,18 @@ def test_a_heavy_context_does_not_look_like_noise() -> None:
     weights, widths = [8.0] + [1.0] * 9, []
     for seed in range(4):
         z = np.random.default_rng(seed).standard_normal((120, 10))
-        report = estimate_risks(pair((1 + np.tanh(0.1 + 0.35 * z)) / 2), context_weights=weights)
+        report = estimate_risks(
+            pair((1 + np.tanh(0.1 + 0.35 * z)) / 2), context_weights=weights
+        )
         low, high = ends(report)[1]
         assert low <= 0.09 <= high
         widths.append(high - low)
     assert np.mean(widths) < 0.19
 
 
-def test_clusters_widen_the_interval_of_repeated_contexts(rng: np.random.Generator) -> None:
+def test_clusters_widen_the_interval_of_repeated_contexts(
+    rng: np.random.Generator,
+) -> None:
     base = rng.beta(5, 5, (10, 20))
     p = pair(np.repeat(base, 5, axis=1))
     labels = np.repeat(np.arange(20), 5)
@@ -203,7 +226,9 @@ def test_degenerate_input() -> None:
     heavy = estimate_risks([[0.7, 0.3], [0.2, 0.8]], context_weights=[1, 0])
     assert heavy.R.low is None
     same = estimate_risks(pair(np.full((3, 36), 0.7)))
-    assert ends(same) == pytest.approx(np.array([[0.4, 0.4], [0.4, 0.4], [0, 0]]), abs=1e-6)
+    assert ends(same) == pytest.approx(
+        np.array([[0.4, 0.4], [0.4, 0.4], [0, 0]]), abs=1e-6
+    )
     parity = estimate_risks(pair(np.full((3, 36), 0.5)))
     assert ends(parity) == pytest.approx(0)
     few = estimate_risks(pair(np.full((3, 6), 0.7)))
@@ -234,7 +259,9 @@ def test_wrong_settings_are_named(setting: dict[str, Any]) -> None:
         (6, 4, 10, "zipf", (0.29531, 0.2, 0.09531)),
     ],
 )
-def test_coverage(a: int, b: int, n: int, kind: str, truth: tuple[float, float, float]) -> None:
+def test_coverage(
+    a: int, b: int, n: int, kind: str, truth: tuple[float, float, float]
+) -> None:
     rng, held, times = np.random.default_rng(n + a), np.zeros(3), 100
     w = np.ones(n) if kind == "even" else 1 / np.arange(1, n + 1)
     for _ in range(times):
@@ -247,7 +274,9 @@ def test_coverage(a: int, b: int, n: int, kind: str, truth: tuple[float, float, 
 # --- replies --------------------------------------------------------------------------------------
 
 
-def asked(rng: np.random.Generator, m: int, lean: float, shape: tuple[int, int]) -> FloatArray:
+def asked(
+    rng: np.random.Generator, m: int, lean: float, shape: tuple[int, int]
+) -> FloatArray:
     up = np.clip(0.55 + 0.1 * rng.standard_normal((1, shape[1])), 0.05, 0.95)
     p = np.repeat(up, shape[0], axis=0)
     p[0] -= lean
@@ -359,7 +388,9 @@ def test_the_split_matches_plain_loops_and_keeps_its_bounds(seed: int) -> None:
         "context_weights": w_c, "group_weights": w_x, "reference": star, "mask": mask,
         "criterion": f"{'raw' if raw else 'ratio'}:{norm}",
     }  # fmt: skip
-    found = {name: e.value for name, e in group_split(read_preferences(p, **how)).items()}
+    found = {
+        name: e.value for name, e in group_split(read_preferences(p, **how)).items()
+    }
     expected = slow_split(
         p, w_c=w_c, w_x=w_x, star=star, norm=norm, mask=mask, raw=raw,
     )  # fmt: skip
@@ -379,7 +410,12 @@ def test_a_lean_of_all_groups_and_one_of_half_of_them_are_told_apart(
         same, apart = present(report.R_shared), present(report.R_between)
         assert same.value == pytest.approx(shared, abs=0.02)
         assert apart.value == pytest.approx(between, abs=1e-9)
-        assert present(same.low) <= same.value <= present(same.high) <= present(report.R.high)
+        assert (
+            present(same.low)
+            <= same.value
+            <= present(same.high)
+            <= present(report.R.high)
+        )
         # A lean of one sign hides a smaller difference: R is the larger of the two, not their sum.
         assert report.R.value == pytest.approx(max(shared, between), abs=0.02)
 

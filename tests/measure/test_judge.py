@@ -36,7 +36,9 @@ def test_a_judge_that_read_every_reply_gives_peoples_risks_back() -> None:
     exact = decompose(p)
     assert found.r == pytest.approx(exact.r, abs=1e-12)
     assert found.R.value == pytest.approx(exact.R.value, abs=1e-12)
-    assert found.R_bias.value == pytest.approx(estimate_risks(p).R_bias.value, abs=1e-12)
+    assert found.R_bias.value == pytest.approx(
+        estimate_risks(p).R_bias.value, abs=1e-12
+    )
     assert abs(decompose(q).R_bias.value - found.R_bias.value) > 0.01
 
 
@@ -47,9 +49,13 @@ def test_labels_without_end_leave_the_interval_of_contexts() -> None:
     plain = estimate_risks(p)
     for name in ("R", "R_bias", "R_volatility"):
         a, b = getattr(certain, name), getattr(plain, name)
-        assert (a.value, a.low, a.high) == pytest.approx((b.value, b.low, b.high), abs=1e-4)
+        assert (a.value, a.low, a.high) == pytest.approx(
+            (b.value, b.low, b.high), abs=1e-4
+        )
     few = calibrated_risks(q, confusion_of(MATRIX, 100), clusters=[*range(25)] * 2)
-    assert (few.R.high or 0) - (few.R.low or 0) > (certain.R.high or 0) - (certain.R.low or 0)
+    assert (few.R.high or 0) - (few.R.low or 0) > (certain.R.high or 0) - (
+        certain.R.low or 0
+    )
     assert few.intervals is not None
     assert few.R.method.endswith("judge")
     assert few.n_eff == pytest.approx(25)
@@ -73,11 +79,16 @@ def test_the_error_of_the_labels_is_that_of_labelling_again(K: int) -> None:
         drawn.append(np.maximum(s, 0).max(axis=-1).mean())
     assert wide.low is not None
     assert narrow.low is not None
-    added = math.sqrt((wide.value - wide.low) ** 2 - (narrow.value - narrow.low) ** 2) / 1.96
+    added = (
+        math.sqrt((wide.value - wide.low) ** 2 - (narrow.value - narrow.low) ** 2)
+        / 1.96
+    )
     assert added == pytest.approx(float(np.std(drawn)), rel=0.15)
 
 
-def test_sampled_replies_are_held_by_calibrated_intervals_and_not_by_plain_ones() -> None:
+def test_sampled_replies_are_held_by_calibrated_intervals_and_not_by_plain_ones() -> (
+    None
+):
     """40 audits by a lenient judge: without the correction most miss the steady lean."""
     rng = np.random.default_rng(5)
     truth = decompose(people(rng, 1, 200_000))
@@ -110,9 +121,13 @@ def test_labels_are_counted_and_what_is_no_category_is_left_out() -> None:
 def test_kappa_is_that_of_another_package() -> None:
     rng = np.random.default_rng(0)
     people = rng.choice(["a", "b", "c"], 200, p=[0.6, 0.3, 0.1]).tolist()
-    judge = [v if rng.random() < 0.7 else str(rng.choice(["a", "b", "c"])) for v in people]
+    judge = [
+        v if rng.random() < 0.7 else str(rng.choice(["a", "b", "c"])) for v in people
+    ]
     found = Confusion.of(people, judge, ["a", "b", "c"])
-    assert found.kappa == pytest.approx(cohens_kappa(found.counts, return_results=False), abs=1e-12)
+    assert found.kappa == pytest.approx(
+        cohens_kappa(found.counts, return_results=False), abs=1e-12
+    )
 
 
 def test_a_matrix_that_cannot_be_used_is_refused_in_one_line() -> None:
@@ -128,6 +143,9 @@ def test_a_judge_that_errs_alike_about_all_groups_is_rarely_called_unlike() -> N
     rng = np.random.default_rng(2)
     called = 0
     for _ in range(400):
-        tables = [rng.multinomial([60, 40], [[0.9, 0.1], [0.2, 0.8]]).astype(float) for _ in "xyz"]
+        tables = [
+            rng.multinomial([60, 40], [[0.9, 0.1], [0.2, 0.8]]).astype(float)
+            for _ in "xyz"
+        ]
         called += unlike([Confusion(("a", "b"), t) for t in tables]) < 0.05
     assert 0.02 <= called / 400 <= 0.09

@@ -17,7 +17,9 @@ from clinometer.statistics.arrays import FloatArray
 
 def test_by_hand() -> None:
     # sqrt: (0.2 + 0.6)/2 = 0.4; mean p = 0.2, sqrt(0.2). Second group steady at 0.25.
-    report = knowledge([[0.04, 0.36], [0.25, 0.25]], group_weights=[1, 3], groups=["a", "b"])
+    report = knowledge(
+        [[0.04, 0.36], [0.25, 0.25]], group_weights=[1, 3], groups=["a", "b"]
+    )
     np.testing.assert_allclose(report.knowledge, [0.4, 0.5], atol=1e-15)
     np.testing.assert_allclose(report.deterministic, [math.sqrt(0.2), 0.5], atol=1e-15)
     assert report.confidence_gap[1] == 0.0
@@ -59,7 +61,9 @@ def test_gap_is_never_negative_0_if_j_is_linear_and_loops_agree(
     for x in range(2):
         terms = [wc * pc**exponent for wc, pc in zip(w, p[x], strict=True)]
         mean = math.fsum(wc * pc for wc, pc in zip(w, p[x], strict=True)) / math.fsum(w)
-        assert report.knowledge[x] == pytest.approx(math.fsum(terms) / math.fsum(w), abs=1e-12)
+        assert report.knowledge[x] == pytest.approx(
+            math.fsum(terms) / math.fsum(w), abs=1e-12
+        )
         assert report.deterministic[x] == pytest.approx(mean**exponent, abs=1e-11)
 
 
@@ -85,6 +89,8 @@ def test_arrays_are_read_only() -> None:
         ([[0.5]], {"mask": [[False]]}, "nothing to average"),
     ],
 )
-def test_wrong_input_is_named(p: ArrayLike, settings: dict[str, Any], message: str) -> None:
+def test_wrong_input_is_named(
+    p: ArrayLike, settings: dict[str, Any], message: str
+) -> None:
     with pytest.raises(SettingsError, match=message):
         knowledge(p, **settings)

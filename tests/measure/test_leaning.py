@@ -18,7 +18,9 @@ from clinometer.measure.leaning import _exchange_p_value, leaning_groups
 def test_clear_groups_and_the_others() -> None:
     p = np.random.default_rng(1).beta([[9], [5], [2]], [[2], [5], [9]], (3, 40))
     mask = np.ones((3, 40), dtype=bool)
-    grid = read_preferences(pair(p), mask=mask, groups=["a", "b", "c"], categories=["f", "m"])
+    grid = read_preferences(
+        pair(p), mask=mask, groups=["a", "b", "c"], categories=["f", "m"]
+    )
     found = leaning_groups(grid)
     assert [row.category for row in found] == ["f", None, "m"]
     for row in found:
@@ -30,7 +32,9 @@ def test_clear_groups_and_the_others() -> None:
 def test_no_end_is_further_from_parity_than_any_lean_can_be() -> None:
     """Yes or no at random, of 24 groups: departures are skewed, and far ends lay at −1.4."""
     yes = np.random.default_rng(0).random((24, 20)) < 0.75
-    for row in leaning_groups(read_preferences(pair(yes.astype(float)), reference="group-mean")):
+    for row in leaning_groups(
+        read_preferences(pair(yes.astype(float)), reference="group-mean")
+    ):
         assert -1 <= present(row.low) <= present(row.lean) <= present(row.high) <= 1
 
 
@@ -38,7 +42,9 @@ def test_turning_the_categories_turns_the_list(rng: np.random.Generator) -> None
     p = rng.dirichlet([3, 2, 1], (6, 30))
     one = leaning_groups(read_preferences(p, categories=["a", "b", "c"]))
     two = leaning_groups(read_preferences(p[..., ::-1], categories=["c", "b", "a"]))
-    assert [(r.category, r.favoured) for r in one] == [(r.category, r.favoured) for r in two]
+    assert [(r.category, r.favoured) for r in one] == [
+        (r.category, r.favoured) for r in two
+    ]
     assert [r.p for r in one] == pytest.approx([r.p for r in two])
 
 
@@ -59,7 +65,10 @@ def test_the_list_holds_the_false_discovery_rate_not_the_family_wise_error() -> 
     leaning = np.arange(120) % 3 == 0
     shares, lists_with_errors, hits = [], 0, 0
     for i in range(40):
-        z = 0.5 * np.random.default_rng(i).standard_normal((120, 10)) + 0.6 * leaning[:, None]
+        z = (
+            0.5 * np.random.default_rng(i).standard_normal((120, 10))
+            + 0.6 * leaning[:, None]
+        )
         rows = leaning_groups(read_preferences(pair((1 + np.tanh(z)) / 2)))
         listed = np.array([row.category is not None for row in rows])
         wrong = int((listed & ~leaning).sum())
@@ -76,7 +85,9 @@ def test_at_parity_the_list_is_seldom_wrong() -> None:
     wrong = 0
     for i in range(150):
         rng = np.random.default_rng(i)
-        z = np.sqrt(0.5) * (rng.standard_normal((1, 12)) + rng.standard_normal((20, 12)))
+        z = np.sqrt(0.5) * (
+            rng.standard_normal((1, 12)) + rng.standard_normal((20, 12))
+        )
         grid = read_preferences(pair((1 + np.tanh(0.4 * z)) / 2))
         wrong += any(row.category is not None for row in leaning_groups(grid))
     assert 0 < wrong / 150 <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / 150)
@@ -97,7 +108,9 @@ def test_replies_of_a_rare_answer_do_not_make_groups_lean(criterion: str) -> Non
             reference="group-mean",
             criterion=criterion,
         )
-        listed += any(g.category for g in leaning_groups(grid, samples=np.full((24, 30), 10.0)))
+        listed += any(
+            g.category for g in leaning_groups(grid, samples=np.full((24, 30), 10.0))
+        )
     assert listed <= 1
 
 
@@ -121,7 +134,11 @@ def test_exchanging_two_groups_is_flipping_their_difference() -> None:
         found = Evidence.of(read_preferences(pair(p), reference="group-mean"))
         weighted = found.weights[..., None] * found.s
         gaps = p[0] - p[1]
-        sums = [abs(np.dot(signs, gaps)) for signs in itertools.product((1, -1), repeat=8)]
+        sums = [
+            abs(np.dot(signs, gaps)) for signs in itertools.product((1, -1), repeat=8)
+        ]
         exact = np.mean(np.array(sums) >= abs(gaps.sum()) - 1e-12)
         p_value = _exchange_p_value(weighted, found.weights, np.array([True, True]))
-        assert abs(p_value - exact) <= 4 * math.sqrt(exact * (1 - exact) / 499) + 1 / 500
+        assert (
+            abs(p_value - exact) <= 4 * math.sqrt(exact * (1 - exact) / 499) + 1 / 500
+        )

@@ -9,7 +9,14 @@ import pytest
 from benchmarks.fixes import RIGHT, World, once
 
 from clinometer.measure.components import CellMoments, Deviations
-from clinometer.measure.ledger import Change, Changes, Responses, _contributions, changes, ruling
+from clinometer.measure.ledger import (
+    Change,
+    Changes,
+    Responses,
+    _contributions,
+    changes,
+    ruling,
+)
 from clinometer.statistics.estimate import Estimate
 
 
@@ -21,14 +28,17 @@ def lean_of(cells: CellMoments) -> tuple[float, float, float]:
     return Deviations.of(cells).parts(fixed=False)
 
 
-def swapped(a: CellMoments, b: CellMoments, unit: int) -> tuple[CellMoments, CellMoments]:
+def swapped(
+    a: CellMoments, b: CellMoments, unit: int
+) -> tuple[CellMoments, CellMoments]:
     """The two with the answers of one context exchanged."""
     there = a.units == unit
 
     def mixed(first: CellMoments, second: CellMoments) -> CellMoments:
         mean = np.where(there[None, :, None], second.mean, first.mean)
         within, n = (
-            np.where(there, getattr(second, name), getattr(first, name)) for name in ("within", "n")
+            np.where(there, getattr(second, name), getattr(first, name))
+            for name in ("within", "n")
         )
         return replace(first, mean=mean, within=within, n=n)
 
@@ -36,7 +46,9 @@ def swapped(a: CellMoments, b: CellMoments, unit: int) -> tuple[CellMoments, Cel
 
 
 @pytest.mark.parametrize("kind", ["20 replies", "probabilities", "ratings"])
-def test_what_contexts_contribute_adds_up_and_turns_its_sign_when_one_is_swapped(kind: str) -> None:
+def test_what_contexts_contribute_adds_up_and_turns_its_sign_when_one_is_swapped(
+    kind: str,
+) -> None:
     w = world(kind)
     a, b = w.asked().cells, w.asked(lean=0.3, swing=0.5).cells
     whole = np.array(_contributions(Deviations.of(a), Deviations.of(b)))
@@ -75,7 +87,9 @@ def test_exact_probabilities_have_no_dice_and_a_word_topic_no_costs() -> None:
     assert a.tests() == 3
 
 
-@pytest.mark.parametrize(("lean", "gone"), [(0.0, True), (0.3, False), (0.7, False), (1.0, False)])
+@pytest.mark.parametrize(
+    ("lean", "gone"), [(0.0, True), (0.3, False), (0.7, False), (1.0, False)]
+)
 def test_a_lean_is_gone_where_most_of_it_is_and_nothing_clear_is_left(
     lean: float, gone: bool
 ) -> None:

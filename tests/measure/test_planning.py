@@ -38,7 +38,9 @@ def test_a_planned_precision_is_reached() -> None:
     n = contexts_for_precision(Spread.of_report(pilot), 0.02)
     found = estimate_risks(two(rng, n)[0]).R
     assert found.high is not None
-    assert found.high - found.value == pytest.approx(0.02, rel=0.3)  # a pilot's sd is 10 % off
+    assert found.high - found.value == pytest.approx(
+        0.02, rel=0.3
+    )  # a pilot's sd is 10 % off
 
 
 def test_a_planned_difference_is_found_as_often_as_planned() -> None:
@@ -57,15 +59,23 @@ def test_the_formulas_are_each_others_inverse() -> None:
     spread = Spread(0.12, "made")
     n = contexts_for_precision(spread, 0.03)
     assert detectable(spread, n, power=0.5) == pytest.approx(0.03, rel=0.02)
-    assert detectable(spread, contexts_to_detect(spread, 0.03)) == pytest.approx(0.03, rel=0.02)
+    assert detectable(spread, contexts_to_detect(spread, 0.03)) == pytest.approx(
+        0.03, rel=0.02
+    )
     assert spread.unpaired().sd == pytest.approx(0.12 * np.sqrt(2))
 
 
 def test_the_longer_interval_arm_counts() -> None:
-    ends = {"R": (0.4, 0.3, 0.45), "R_bias": (0.01, 0.0, 0.05), "R_volatility": (0.39, 0.35, 0.4)}
+    ends = {
+        "R": (0.4, 0.3, 0.45),
+        "R_bias": (0.01, 0.0, 0.05),
+        "R_volatility": (0.39, 0.35, 0.4),
+    }
     made: dict[str, Any] = {name: Estimate(*each, 0.95) for name, each in ends.items()}
     report = replace(decompose([[0.6, 0.4], [0.3, 0.7]]), **made, n_eff=50.0)
-    assert Spread.of_report(report).sd == pytest.approx(0.1 / 1.96 * math.sqrt(50), rel=1e-4)
+    assert Spread.of_report(report).sd == pytest.approx(
+        0.1 / 1.96 * math.sqrt(50), rel=1e-4
+    )
 
 
 def test_a_plan_needs_intervals() -> None:
@@ -76,17 +86,23 @@ def test_a_plan_needs_intervals() -> None:
 def test_replies_lower_dice_and_contexts_lower_both() -> None:
     """By hand: (1.96 + 0.84)² (0.04 + 0.5/m) / 0.2², with two groups half of the dice."""
     groups = tuple(GroupPart(name, (0.0,), None, None, None) for name in "ab")
-    pilot = Components(Estimate(0.0), Estimate(0.04), Estimate(1.0), 1.0, groups, 17, 5.0)
+    pilot = Components(
+        Estimate(0.0), Estimate(0.04), Estimate(1.0), 1.0, groups, 17, 5.0
+    )
     found = {plan.replies: plan for plan in plan_replies(pilot, find=0.2)}
     assert found[1].contexts == math.ceil(7.849 * 0.54 / 0.04)
     assert found[10].requests == 2 * 10 * found[10].contexts
-    back = {plan.replies: plan for plan in plan_replies(pilot, requests=found[10].requests)}
+    back = {
+        plan.replies: plan for plan in plan_replies(pilot, requests=found[10].requests)
+    }
     assert back[10].contexts == found[10].contexts
     assert back[10].finds == pytest.approx(0.2, abs=0.01)
     two = {plan.replies: plan for plan in plan_replies(pilot, pilot, find=0.2)}
     assert two[1].contexts == math.ceil(2 * 7.849 * 0.54 / 0.04)
     assert two[1].requests == 2 * 2 * two[1].contexts
-    with pytest.raises(SettingsError, match="at least 8, two contexts for each group, found 7"):
+    with pytest.raises(
+        SettingsError, match="at least 8, two contexts for each group, found 7"
+    ):
         plan_replies(pilot, pilot, requests=7)
     others = replace(pilot, groups=(groups[0], replace(groups[1], group="c")))
     with pytest.raises(SettingsError, match="the same groups"):

@@ -24,12 +24,25 @@ CATEGORIES = {"male": ["he", "canary"], "female": ["she", "canary"]}
     [
         (WORDS, CATEGORIES, "split", [[1, 0], [0.5, 0.5], [0, 1], [0, 0]]),
         (WORDS, CATEGORIES, "drop", [[1, 0], [0, 0], [0, 1], [0, 0]]),
-        ("abcz", {y: [y, "z"] for y in "abc"}, "split", [*np.eye(3).tolist(), [1 / 3] * 3]),
-        ("ab", {"A": ["a", "a"], "B": ["b"]}, "split", [[1, 0], [0, 1]]),  # twice counts once
+        (
+            "abcz",
+            {y: [y, "z"] for y in "abc"},
+            "split",
+            [*np.eye(3).tolist(), [1 / 3] * 3],
+        ),
+        (
+            "ab",
+            {"A": ["a", "a"], "B": ["b"]},
+            "split",
+            [[1, 0], [0, 1]],
+        ),  # twice counts once
     ],
 )
 def test_membership_by_hand(
-    words: Any, categories: dict[str, list[str]], shared: Any, expected: list[list[float]]
+    words: Any,
+    categories: dict[str, list[str]],
+    shared: Any,
+    expected: list[list[float]],
 ) -> None:
     assert membership(list(words), categories, shared=shared).tolist() == expected
 
@@ -49,13 +62,19 @@ HALF: Any = "half"
         (lambda: membership(["a"], AB), "among the 1 given, found 'b' of 'B'"),
         (lambda: membership(["a", "b", "a"], AB), "'a' more than once"),
         (lambda: membership(["a"], {"A": ["a"]}), "at least two, found 1"),
-        (lambda: membership(["a"], {"A": ["a"], "B": []}), "to count in 'B', found none"),
+        (
+            lambda: membership(["a"], {"A": ["a"], "B": []}),
+            "to count in 'B', found none",
+        ),
         (
             lambda: membership(["a"], {"A": ["a"], "B": ["a"]}, shared="drop"),
             "to count in 'A', found none .*'drop'",
         ),
         (lambda: membership(["a", "b"], AB, shared=HALF), "expected 'split' or 'drop'"),
-        (lambda: preference([-1.0, -2.0], np.eye(3)), "expected 3 words on the last axis"),
+        (
+            lambda: preference([-1.0, -2.0], np.eye(3)),
+            "expected 3 words on the last axis",
+        ),
         (lambda: preference([-1.0, -2.0], np.ones((2, 1))), "at least two categories"),
         (lambda: preference([-1.0, -2.0], [[1, 0], [-1, 1]]), "at least 0"),
         (lambda: preference([-1.0, -2.0], [[1.0, np.nan], [0.0, 1.0]]), "finite"),
@@ -113,7 +132,9 @@ def test_blocks_do_not_change_the_result(
     rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     logs = np.log(rng.dirichlet(np.ones(6), size=(5, 7)))
-    m = membership(list("abcdef"), {"A": ["a", "b", "f"], "B": ["c", "f"], "C": ["d", "e"]})
+    m = membership(
+        list("abcdef"), {"A": ["a", "b", "f"], "B": ["c", "f"], "C": ["d", "e"]}
+    )
     whole = preference(logs, m)
     # The package attribute of this name is the function, not the module.
     module = importlib.import_module("clinometer.measure.preference")
@@ -140,4 +161,6 @@ def test_a_common_factor_changes_only_coverage(logs: FloatArray, shift: float) -
     m = np.array([[1, 0], [1, 0], [0, 1], [0.5, 0.5]])
     one, other = preference(logs, m), preference(logs - shift, m)
     np.testing.assert_allclose(other.p, one.p, atol=1e-12)
-    assert float(other.log_coverage) == pytest.approx(float(one.log_coverage) - shift, abs=1e-9)
+    assert float(other.log_coverage) == pytest.approx(
+        float(one.log_coverage) - shift, abs=1e-9
+    )

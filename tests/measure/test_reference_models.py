@@ -28,8 +28,13 @@ def triple(report: RiskReport) -> tuple[float, float, float]:
 @pytest.mark.parametrize("norm", [1, 2, 2.5, np.inf])
 @pytest.mark.parametrize("C", [1, 3, 10, 49, 1000])
 @pytest.mark.parametrize("K", [2, 3, 5, 7, 49])
-def test_reference_models_are_exact(K: int, C: int, norm: float, rng: np.random.Generator) -> None:
-    settings: dict[str, Any] = {"criterion": f"ratio:{norm}", "group_weights": rng.random(3)}
+def test_reference_models_are_exact(
+    K: int, C: int, norm: float, rng: np.random.Generator
+) -> None:
+    settings: dict[str, Any] = {
+        "criterion": f"ratio:{norm}",
+        "group_weights": rng.random(3),
+    }
     w = rng.zipf(1.5, C).astype(float)
     expected: dict[ReferenceName, tuple[float, float, float]] = {
         "unbiased": (0, 0, 0),
@@ -44,7 +49,10 @@ def test_reference_models_are_exact(K: int, C: int, norm: float, rng: np.random.
         outcomes = random_outcomes((3, C, K), context_weights=weights)
         assert triple(decompose(**outcomes._asdict(), **settings)) == (1, 0, 1)
     for name in REFERENCE_MODELS:
-        assert reference_risks(name, categories=K, criterion=Criterion(norm=norm)) == expected[name]
+        assert (
+            reference_risks(name, categories=K, criterion=Criterion(norm=norm))
+            == expected[name]
+        )
 
 
 @pytest.mark.parametrize(
@@ -68,7 +76,9 @@ def test_closed_form_equals_decompose_under_a_skewed_reference(
         given = {"p": p, "reference": SKEWED, "context_weights": w}
     expected = reference_risks(name, categories=SKEWED, criterion=criterion)
     found = triple(decompose(**given, criterion=criterion))
-    if name != "stereotyped" or criterion.name != "points":  # the rarest, not the furthest
+    if (
+        name != "stereotyped" or criterion.name != "points"
+    ):  # the rarest, not the furthest
         assert found == pytest.approx(expected, rel=1e-13, abs=1e-15)
     if name == "stereotyped" and criterion == Criterion():
         assert found == (1, 1, 0)
@@ -96,10 +106,16 @@ def test_reference_per_group_and_per_cell(per: str, rng: np.random.Generator) ->
         (lambda: reference_risks("random", categories=np.nan), "whole number"),
         (lambda: reference_risks("random", categories=[[0.5, 0.5]]), "one p"),
         (lambda: reference_risks("random", categories=[1.0, 0.0]), "positive"),
-        (lambda: reference_preferences("unbiased", (1, 1, 2), reference=WRONG), "^reference: "),
+        (
+            lambda: reference_preferences("unbiased", (1, 1, 2), reference=WRONG),
+            "^reference: ",
+        ),
         (lambda: random_outcomes((1, 1, 2), reference=WRONG), "^reference: "),
         (lambda: Criterion(norm=0), "norm"),
-        (lambda: random_outcomes((1, 3, 2), context_weights=[1, 1]), "expected 3 weights"),
+        (
+            lambda: random_outcomes((1, 3, 2), context_weights=[1, 1]),
+            "expected 3 weights",
+        ),
     ],
 )
 def test_wrong_input_is_named(call: Callable[[], object], message: str) -> None:

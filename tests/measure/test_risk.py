@@ -28,7 +28,9 @@ def triple(report: RiskReport) -> tuple[float, float, float]:
     return report.R.value, report.R_bias.value, report.R_volatility.value
 
 
-FIVE = [[0.4, 0.3, 0.2, 0.1, 0.0]]  # s = (1, 0.5, 0, -0.5, -1): J_inf 1, J_1 1.5; scale 4
+FIVE = [
+    [0.4, 0.3, 0.2, 0.1, 0.0]
+]  # s = (1, 0.5, 0, -0.5, -1): J_inf 1, J_1 1.5; scale 4
 
 
 @pytest.mark.parametrize(
@@ -43,7 +45,11 @@ FIVE = [[0.4, 0.3, 0.2, 0.1, 0.0]]  # s = (1, 0.5, 0, -0.5, -1): J_inf 1, J_1 1.
         (FIVE, {"criterion": "raw:1"}, (1.5, 1.5, 0.0)),
         ([[[0.9, 0.1]]], {}, (0.8, 0.8, 0.0)),
         # p* = (1/4, 3/4), p = (1/2, 1/2): s = (1, -1/3), scale 3
-        ([[0.5, 0.5]], {"reference": [0.25, 0.75], "criterion": "ratio"}, (1 / 3, 1 / 3, 0.0)),
+        (
+            [[0.5, 0.5]],
+            {"reference": [0.25, 0.75], "criterion": "ratio"},
+            (1 / 3, 1 / 3, 0.0),
+        ),
         # r = 0.2 and 0.8, both steady; weights 3:1 give 0.35
         ([M1, [[0.1, 0.9]] * 3], {"group_weights": [3, 1]}, (0.35, 0.35, 0.0)),
         # what has no weight does not count: a context, a group, all cells of a group
@@ -57,10 +63,14 @@ def test_by_hand(
 ) -> None:
     found = triple(decompose(p, **settings))
     assert found == pytest.approx(expected, abs=1e-15)
-    assert [value == 0 for value in found] == [value == 0 for value in expected]  # exactly
+    assert [value == 0 for value in found] == [
+        value == 0 for value in expected
+    ]  # exactly
 
 
-def test_system_bias_and_deviation_leave_out_what_is_missing(rng: np.random.Generator) -> None:
+def test_system_bias_and_deviation_leave_out_what_is_missing(
+    rng: np.random.Generator,
+) -> None:
     """Two categories and an even reference: r and r^b / 2, by `decompose`."""
     p = rng.dirichlet([1, 1], size=(3, 9))
     mask = rng.random((3, 9)) < 0.7
@@ -96,7 +106,11 @@ def reference_of(
 @pytest.mark.parametrize("weights", [None, "shared", "group"])
 @pytest.mark.parametrize("kind", [*REFERENCES, "group-mean"])
 def test_agrees_with_plain_loops(
-    kind: str, weights: str | None, criterion: str, masked: bool, rng: np.random.Generator
+    kind: str,
+    weights: str | None,
+    criterion: str,
+    masked: bool,
+    rng: np.random.Generator,
 ) -> None:
     shape = (4, 9, 5)
     p = rng.dirichlet(np.full(5, 0.7), size=shape[:2])
@@ -120,8 +134,13 @@ def test_agrees_with_plain_loops(
     given = settings
     if kind == "group-mean":
         seen = np.ma.masked_invalid(p)
-        mean = np.ma.average(seen, axis=0, weights=np.tile(settings["group_weights"], (5, 9, 1)).T)
-        given, settings["reference"] = {**settings, "reference": kind}, np.broadcast_to(mean, shape)
+        mean = np.ma.average(
+            seen, axis=0, weights=np.tile(settings["group_weights"], (5, 9, 1)).T
+        )
+        given, settings["reference"] = (
+            {**settings, "reference": kind},
+            np.broadcast_to(mean, shape),
+        )
     expected = plain_loops.decompose(p, **settings)
     report = decompose(p, categories=list("12345"), **given)
     for name in ("r", "r_bias", "r_volatility", "mean_stereotype"):
@@ -152,7 +171,9 @@ def test_blocks_do_not_change_the_result(
         parts = decompose(p, **settings)
         np.testing.assert_allclose(parts.r, whole.r, rtol=1e-13)
         np.testing.assert_allclose(parts.r_bias, whole.r_bias, rtol=1e-12)
-        np.testing.assert_allclose(parts.n_eff_by_group, whole.n_eff_by_group, rtol=1e-13)
+        np.testing.assert_allclose(
+            parts.n_eff_by_group, whole.n_eff_by_group, rtol=1e-13
+        )
 
 
 def test_an_error_in_a_later_block_names_the_right_cell(
@@ -166,12 +187,16 @@ def test_an_error_in_a_later_block_names_the_right_cell(
     reference = np.full((5, 30, 2), 0.5)
     reference[4, 17] = [1.0, 0.0]
     with pytest.raises(SettingsError, match="in group 4, context 17"):
-        decompose(np.full((5, 30, 2), 0.5), reference=reference, mask=np.ones((5, 30), bool))
+        decompose(
+            np.full((5, 30, 2), 0.5), reference=reference, mask=np.ones((5, 30), bool)
+        )
 
 
 def test_single_precision_and_strided_input(rng: np.random.Generator) -> None:
     p = rng.dirichlet(np.ones(3), size=(3, 8))
-    np.testing.assert_allclose(decompose(p.astype(np.float32)).r, decompose(p).r, atol=1e-6)
+    np.testing.assert_allclose(
+        decompose(p.astype(np.float32)).r, decompose(p).r, atol=1e-6
+    )
     other = np.asfortranarray(p)
     np.testing.assert_allclose(decompose(other).r, decompose(p).r, rtol=1e-14)
     assert decompose(p.astype(np.float32)).r.dtype == np.float64
@@ -188,7 +213,9 @@ def test_effective_numbers_by_hand() -> None:
     assert shared.n_eff == pytest.approx(8 / 3, rel=1e-15)
     none = decompose([*M1, [0.0, 1.0]], context_weights=[1, 1, 1, 0])
     assert none.n_eff == pytest.approx(3, rel=1e-15)
-    own = decompose([M1, M2], context_weights=[[1, 1, 1], [1, 0, 0]], group_weights=[3, 1])
+    own = decompose(
+        [M1, M2], context_weights=[[1, 1, 1], [1, 0, 0]], group_weights=[3, 1]
+    )
     np.testing.assert_allclose(own.n_eff_by_group, [3, 1], rtol=1e-15)
     assert own.n_eff == pytest.approx(2.5, rel=1e-15)
     assert own.n_contexts == 3
@@ -211,18 +238,38 @@ def cells(value: float | list[float]) -> FloatArray:
     ("p", "settings", "message"),
     [
         (cells([np.nan, 0.5]), {}, r"NaN in group '1', context 2; .*pass mask"),
-        (cells(np.nan), {"groups": ["doctor", "nurse"]}, "NaN in group 'nurse', context 2"),
+        (
+            cells(np.nan),
+            {"groups": ["doctor", "nurse"]},
+            "NaN in group 'nurse', context 2",
+        ),
         (cells(np.nan), {"context_weights": [1, 1, 0]}, "pass mask"),
         (cells([np.inf, 0.5]), {}, "infinity in group '1', context 2"),
         (cells([np.inf, -np.inf]), {}, "infinity in group '1', context 2"),
         (cells([1.1, -0.1]), {}, "at least 0, found -0.1 in group '1', context 2"),
-        (cells([0.5, 0.6]), {}, "sum to one over the categories, found 1.1 in group '1'"),
+        (
+            cells([0.5, 0.6]),
+            {},
+            "sum to one over the categories, found 1.1 in group '1'",
+        ),
         (cells([0.0, 0.0]), {}, "found 0.0 in group '1', context 2"),
         (cells(0.5), {"context_weights": [0, 0, 0]}, "context_weights: .*only zeros"),
-        (cells(0.5), {"context_weights": np.zeros((2, 3))}, "context_weights: .*only zeros"),
-        (cells(0.5), {"context_weights": [[1, 1, 1], [1, -1, 1]]}, r"-1.0 at index \(1, 1\)"),
+        (
+            cells(0.5),
+            {"context_weights": np.zeros((2, 3))},
+            "context_weights: .*only zeros",
+        ),
+        (
+            cells(0.5),
+            {"context_weights": [[1, 1, 1], [1, -1, 1]]},
+            r"-1.0 at index \(1, 1\)",
+        ),
         (cells(0.5), {"context_weights": [1, 1]}, r"expected 3 weights, one each"),
-        (cells(0.5), {"context_weights": np.ones((3, 2))}, r"\(3,\) \(shared\) or \(2, 3\)"),
+        (
+            cells(0.5),
+            {"context_weights": np.ones((3, 2))},
+            r"\(3,\) \(shared\) or \(2, 3\)",
+        ),
         (cells(0.5), {"group_weights": [0, 0]}, "group_weights: .*only zeros"),
         (cells(0.5), {"group_weights": [1, np.nan]}, "nan at index 1"),
         (cells(0.5), {"group_weights": [1]}, "group_weights: expected 2"),
@@ -239,7 +286,11 @@ def cells(value: float | list[float]) -> FloatArray:
         (cells(0.5), {"categories": ["m", "f", "x"]}, "categories: expected 2 labels"),
         (cells(0.5), {"criterion": "ratio:0.5"}, "expected a norm of at least 1"),
         (cells(0.5), {"reference": [1.0, 0.0]}, "reference: expected positive"),
-        (cells(0.5), {"mask": np.ones((2, 2), bool)}, r"mask: .*\(2, 3\), found shape \(2, 2\)"),
+        (
+            cells(0.5),
+            {"mask": np.ones((2, 2), bool)},
+            r"mask: .*\(2, 3\), found shape \(2, 2\)",
+        ),
         (cells(0.5), {"mask": np.ones((2, 3))}, "mask: expected booleans"),
         (cells(0.5), {"mask": np.zeros((2, 3), bool)}, "nothing to average"),
         (
@@ -269,7 +320,9 @@ def test_input_is_not_changed(rng: np.random.Generator) -> None:
 
 
 @pytest.mark.parametrize("kind", ["plain", "mask", "cell"])
-def test_memory_beyond_the_input_is_bounded(kind: str, rng: np.random.Generator) -> None:
+def test_memory_beyond_the_input_is_bounded(
+    kind: str, rng: np.random.Generator
+) -> None:
     p = rng.dirichlet(np.ones(2), size=(30, 8_000))
     settings: dict[str, Any] = {
         "plain": {},
@@ -297,7 +350,9 @@ def simplex(draw: st.DrawFn, size: tuple[int, ...], least: float = 0.0) -> Float
     raw = draw(arrays(np.float64, size, elements=st.floats(0, 1)))
     raw = raw + least
     total = raw.sum(axis=-1, keepdims=True)
-    return np.where(total > 1e-3, raw / np.where(total > 1e-3, total, 1.0), 1.0 / size[-1])
+    return np.where(
+        total > 1e-3, raw / np.where(total > 1e-3, total, 1.0), 1.0 / size[-1]
+    )
 
 
 @st.composite
@@ -309,7 +364,9 @@ def problems(draw: st.DrawFn) -> Problem:
     }
     shape = draw(st.sampled_from([None, (C,), (X, C)]))
     if shape:
-        settings["context_weights"] = draw(arrays(np.float64, shape, elements=st.floats(0.01, 9)))
+        settings["context_weights"] = draw(
+            arrays(np.float64, shape, elements=st.floats(0.01, 9))
+        )
     kind = draw(st.sampled_from([None, (K,), (X, K), (X, C, K)]))
     if kind:
         settings["reference"] = simplex(draw, kind, least=0.05)
@@ -332,7 +389,9 @@ def test_no_part_is_negative_or_above_1_and_they_add_up(problem: Problem) -> Non
     assert not settings["criterion"].normalize or (report.r <= 1 + TOLERANCE).all()
     assert (report.r_bias >= 0).all()
     assert (report.r_volatility >= -TOLERANCE).all()
-    np.testing.assert_allclose(report.r_bias + report.r_volatility, report.r, atol=1e-10)
+    np.testing.assert_allclose(
+        report.r_bias + report.r_volatility, report.r, atol=1e-10
+    )
     total = report.R_bias.value + report.R_volatility.value
     assert total == pytest.approx(report.R.value, abs=1e-10)
 
@@ -348,14 +407,19 @@ def test_splitting_a_context_changes_nothing(problem: Problem, which: int) -> No
     if np.ndim(settings.get("reference", 0)) == 3:
         cells = settings["reference"]
         split["reference"] = np.concatenate([cells, cells[:, [c]]], axis=1)
-    same(decompose(p, **settings), decompose(np.concatenate([p, p[:, [c]]], axis=1), **split))
+    same(
+        decompose(p, **settings),
+        decompose(np.concatenate([p, p[:, [c]]], axis=1), **split),
+    )
 
 
 @given(problems())
 def test_contexts_that_agree_give_only_bias(problem: Problem) -> None:
     p, settings = problem
     if np.ndim(settings.get("reference", 0)) == 3:
-        settings["reference"] = np.repeat(settings["reference"][:, :1], p.shape[1], axis=1)
+        settings["reference"] = np.repeat(
+            settings["reference"][:, :1], p.shape[1], axis=1
+        )
     report = decompose(np.repeat(p[:, :1], p.shape[1], axis=1), **settings)
     np.testing.assert_array_equal(report.r_volatility, 0.0)
     np.testing.assert_allclose(report.r, report.r_bias, rtol=1e-12, atol=1e-11)
@@ -367,7 +431,10 @@ def test_contexts_that_agree_give_only_bias(problem: Problem) -> None:
 def report(**settings: Any) -> RiskReport:
     p = [[[0.6, 0.4], [0.8, 0.2]], [[0.5, 0.5], [0.5, 0.5]], [[0.1, 0.9], [0.2, 0.8]]]
     return decompose(
-        p, groups=["doctor", "person", "nurse"], categories=["male", "female"], **settings
+        p,
+        groups=["doctor", "person", "nurse"],
+        categories=["male", "female"],
+        **settings,
     )
 
 
@@ -418,7 +485,15 @@ def test_to_dict_is_strict_json(norm: float) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["r", "r_bias", "r_volatility", "mean_stereotype", "group_weights", "n_eff_by_group"]
+    "name",
+    [
+        "r",
+        "r_bias",
+        "r_volatility",
+        "mean_stereotype",
+        "group_weights",
+        "n_eff_by_group",
+    ],
 )
 def test_arrays_are_read_only(name: str) -> None:
     with pytest.raises(ValueError, match="read-only"):

@@ -16,7 +16,9 @@ from clinometer.measure.reference_models import (
 )
 from clinometer.measure.stereotype import group_mean, scale
 
-P = np.array([[[0.6, 0.4], [0.5, 0.5], [1.0, 0.0]], [[0.2, 0.8], [0.3, 0.7], [0.9, 0.1]]])
+P = np.array(
+    [[[0.6, 0.4], [0.5, 0.5], [1.0, 0.0]], [[0.2, 0.8], [0.3, 0.7], [0.9, 0.1]]]
+)
 
 
 @pytest.mark.parametrize(
@@ -29,14 +31,19 @@ P = np.array([[[0.6, 0.4], [0.5, 0.5], [1.0, 0.0]], [[0.2, 0.8], [0.3, 0.7], [0.
         ([[0.5, 0.5], [0.2, 0.8]], (1, 0), [0, 0]),
     ],
 )
-def test_by_hand(reference: ArrayLike | None, cell: tuple[int, int], expected: list[float]) -> None:
+def test_by_hand(
+    reference: ArrayLike | None, cell: tuple[int, int], expected: list[float]
+) -> None:
     np.testing.assert_allclose(stereotype(P, reference)[cell], expected, atol=1e-15)
 
 
 def test_shape_and_missing_cells_are_kept() -> None:
     np.testing.assert_array_equal(stereotype(P[0]), stereotype(P)[0])
     assert stereotype(P[0, 0]).shape == (2,)
-    assert np.isnan(stereotype([[np.nan] * 2, [0.5, 0.5]])).tolist() == [[True] * 2, [False] * 2]
+    assert np.isnan(stereotype([[np.nan] * 2, [0.5, 0.5]])).tolist() == [
+        [True] * 2,
+        [False] * 2,
+    ]
     p = np.clip(P, 0.1, 0.9)
     p /= p.sum(axis=-1, keepdims=True)
     assert (stereotype(p, p) == 0).all()  # one reference per cell
@@ -54,7 +61,10 @@ def test_shape_and_missing_cells_are_kept() -> None:
         ([0.2, 0.3, 0.5], r"expected shape \(2,\), \(2, 2\) or \(2, 3, 2\)"),
         (np.full((3, 2), 0.5), r"found \(3, 2\)"),
         ([[0.5, 0.5], [0.9, 0.2]], "for group 1"),
-        ([[[0.5, 0.5]] * 3, [[0.5, 0.5], [0.5, 0.5], [0.1, 0.1]]], "in group 1, context 2"),
+        (
+            [[[0.5, 0.5]] * 3, [[0.5, 0.5], [0.5, 0.5], [0.1, 0.1]]],
+            "in group 1, context 2",
+        ),
     ],
 )
 def test_wrong_references_are_named(reference: ArrayLike, message: str) -> None:
@@ -66,18 +76,29 @@ def test_wrong_references_are_named(reference: ArrayLike, message: str) -> None:
     ("reference", "expected"),
     [
         *((np.full(K, 1 / K), K - 1) for K in (2, 3, 5, 7)),
-        ([[0.1, 0.6, 0.3], [0.4, 0.4, 0.2]], [9, 4]),  # the rarest: 1/0.1 - 1, 1/0.2 - 1
+        (
+            [[0.1, 0.6, 0.3], [0.4, 0.4, 0.2]],
+            [9, 4],
+        ),  # the rarest: 1/0.1 - 1, 1/0.2 - 1
     ],
 )
 def test_scale_by_hand(reference: ArrayLike, expected: ArrayLike) -> None:
-    np.testing.assert_allclose(scale(reference), np.asarray(expected, dtype=float), rtol=1e-14)
+    np.testing.assert_allclose(
+        scale(reference), np.asarray(expected, dtype=float), rtol=1e-14
+    )
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        *((lambda r=r: scale(r), "reference") for r in ([1.0], 0.5, [0.0, 1.0], [np.nan, 0.5])),
-        *((lambda d=d: stereotype(np.full(d, 0.5)), "p: expected") for d in ((), (1, 1, 1, 2), 1)),
+        *(
+            (lambda r=r: scale(r), "reference")
+            for r in ([1.0], 0.5, [0.0, 1.0], [np.nan, 0.5])
+        ),
+        *(
+            (lambda d=d: stereotype(np.full(d, 0.5)), "p: expected")
+            for d in ((), (1, 1, 1, 2), 1)
+        ),
         (lambda: decompose([[0.5, 0.5]], reference="groups"), "group-mean"),
     ],
 )
@@ -88,17 +109,24 @@ def test_wrong_input_is_named(call: Callable[[], object], message: str) -> None:
 
 @pytest.mark.parametrize("name", ["unbiased", "stereotyped", "random"])
 @pytest.mark.parametrize("K", [2, 3])
-def test_reference_models_reach_the_ends_of_the_scale(name: ReferenceName, K: int) -> None:
+def test_reference_models_reach_the_ends_of_the_scale(
+    name: ReferenceName, K: int
+) -> None:
     shape = (6 * K, 5, K)
     if name == "random":
         found = decompose(
-            **random_outcomes(shape, reference="group-mean")._asdict(), criterion="ratio"
+            **random_outcomes(shape, reference="group-mean")._asdict(),
+            criterion="ratio",
         )
     else:
         p = reference_preferences(name, shape, reference="group-mean")
         found = decompose(p, reference="group-mean", criterion="ratio")
     expected = reference_risks(name, categories=K)
-    assert (found.R.value, found.R_bias.value, found.R_volatility.value) == pytest.approx(expected)
+    assert (
+        found.R.value,
+        found.R_bias.value,
+        found.R_volatility.value,
+    ) == pytest.approx(expected)
 
 
 def test_no_model_is_above_one() -> None:
@@ -119,7 +147,9 @@ def test_three_groups_cannot_be_split_evenly_in_two() -> None:
     # One group always yes, two always no: p* = (1/3, 2/3), scale 2. The first has s = 2, the
     # others 1.5 - 1 = 0.5, so R = (1 + 0.25 + 0.25) / 3.
     p = np.eye(2)[np.array([0, 1, 1])][:, None]
-    assert decompose(p, reference="group-mean", criterion="ratio").R.value == pytest.approx(0.5)
+    assert decompose(
+        p, reference="group-mean", criterion="ratio"
+    ).R.value == pytest.approx(0.5)
     # One in three answers differs from the others': 2/3 + 1/3 + 1/3 would have to change.
     assert decompose(p, reference="group-mean").R.value == pytest.approx(4 / 9)
 
@@ -129,5 +159,7 @@ def test_missing_cells_take_no_part_in_the_mean() -> None:
     mask = np.array([[True], [True], [False]])
     star = group_mean(values, np.array([0.25, 0.25, 0.5]), mask)
     assert star[:, 0] == pytest.approx(np.tile([0.6, 0.4], (3, 1)))
-    alone = group_mean(values, np.array([0.25, 0.25, 0.5]), np.zeros((3, 1), dtype=bool))
+    alone = group_mean(
+        values, np.array([0.25, 0.25, 0.5]), np.zeros((3, 1), dtype=bool)
+    )
     assert alone == pytest.approx(0.5)

@@ -15,11 +15,18 @@ _NOTES: list[list[str]] = []
 
 
 def _note(event: str, arguments: tuple[Any, ...]) -> None:
-    if not _NOTES or arguments[:1] == ("git",):  # which says what version of the code this is
+    if not _NOTES or arguments[:1] == (
+        "git",
+    ):  # which says what version of the code this is
         return
     if event == "socket.connect":
         _NOTES[-1].append(":".join(map(str, arguments[1][:2])))
-    elif event in ("socket.getaddrinfo", "socket.sendto", "subprocess.Popen", "os.fork"):
+    elif event in (
+        "socket.getaddrinfo",
+        "socket.sendto",
+        "subprocess.Popen",
+        "os.fork",
+    ):
         _NOTES[-1].append(f"{event} {arguments[:1]}")
 
 

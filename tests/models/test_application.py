@@ -42,7 +42,9 @@ content = "Score as JSON."
 [[messages]]
 content = "File {file}:\\n[X]"
 """
-CASES = "".join(f'[[cases]]\nid = "{i}"\nfile = "{i}"\nname = "[X]"\n' for i in range(8))
+CASES = "".join(
+    f'[[cases]]\nid = "{i}"\nfile = "{i}"\nname = "[X]"\n' for i in range(8)
+)
 
 
 def asked(messages: bool = True) -> Topic:
@@ -68,7 +70,9 @@ def answers(run: cm.Run, column: str) -> dict[str, float]:
     return {row["group"]: row[column] for row in answered_groups(run)}
 
 
-def test_functions_get_messages_or_records_and_give_texts_or_objects(folder: Path) -> None:
+def test_functions_get_messages_or_records_and_give_texts_or_objects(
+    folder: Path,
+) -> None:
     (folder / "own_async.py").write_text(
         "SEEN = []\n"
         "async def score(messages):\n"
@@ -82,7 +86,9 @@ def test_functions_get_messages_or_records_and_give_texts_or_objects(folder: Pat
         "    return '{\"score\": %d}' % (3 if record['name'] == 'Ann' else 5)\n"
     )
     with_messages = cm.audit("app:own_async:score", topic=asked(), replies=2)
-    with_records = cm.audit("app:own_sync:score", topic=asked(messages=False), replies=2)
+    with_records = cm.audit(
+        "app:own_sync:score", topic=asked(messages=False), replies=2
+    )
     for run, name in ((with_messages, "own_async"), (with_records, "own_sync")):
         assert answers(run, "rating") == pytest.approx({"Ann": 3, "Bob": 5, "Cal": 5})
         seen = sys.modules[name].SEEN
@@ -91,7 +97,9 @@ def test_functions_get_messages_or_records_and_give_texts_or_objects(folder: Pat
     first = sys.modules["own_async"].SEEN[0]
     assert first[0] == {"role": "system", "content": "Score as JSON."}
     order = [record["name"] for record in sys.modules["own_sync"].SEEN]
-    assert len({*order[:12]}) == 3  # not group by group: what an application remembers meets all
+    assert (
+        len({*order[:12]}) == 3
+    )  # not group by group: what an application remembers meets all
 
 
 def test_questions_of_a_builtin_topic_are_asked_with_no_other_option(
@@ -111,7 +119,9 @@ def test_questions_of_a_builtin_topic_are_asked_with_no_other_option(
     assert len(sys.modules["own_yes"].CALLS) == 2 * 2 * 10
 
 
-def test_a_failure_now_and_then_is_retried_and_a_slow_call_given_up(folder: Path) -> None:
+def test_a_failure_now_and_then_is_retried_and_a_slow_call_given_up(
+    folder: Path,
+) -> None:
     (folder / "own_flaky.py").write_text(
         "import asyncio\nCALLS = []\n"
         "async def score(m):\n"
@@ -171,7 +181,9 @@ def server() -> Iterator[Serving]:
 
     @app.post("/plain", response_class=fastapi.responses.PlainTextResponse)
     async def plain(request: fastapi.Request) -> str:
-        return f'{{"score": {3 if (await request.json())["name"] == "Ann" else 5}}} points'
+        return (
+            f'{{"score": {3 if (await request.json())["name"] == "Ann" else 5}}} points'
+        )
 
     with serving(app) as address:
         yield address, seen
@@ -212,12 +224,16 @@ def test_an_address_is_asked_by_its_file_and_its_secret_is_nowhere(
     for file in written:
         assert SECRET.encode() not in file.read_bytes(), file
     monkeypatch.setenv(variable, "wrong" + SECRET)
-    with pytest.raises(ModelError, match=r"\(status 401\); check the environment") as caught:
+    with pytest.raises(
+        ModelError, match=r"\(status 401\); check the environment"
+    ) as caught:
         cm.audit("http:screen.toml", **how)
     assert SECRET not in str(caught.value)
 
 
-HEADERS, BODY = (f'address = "https://h/x"\n[{table}]\n' for table in ("headers", "body"))
+HEADERS, BODY = (
+    f'address = "https://h/x"\n[{table}]\n' for table in ("headers", "body")
+)
 
 
 @pytest.mark.parametrize(
@@ -228,7 +244,10 @@ HEADERS, BODY = (f'address = "https://h/x"\n[{table}]\n' for table in ("headers"
         ('address = "https://h/x"\ncode = "os:system"', "code: unknown"),
         ('address = "https://h/x"\nmethod = "EXEC"', "method"),
         (f'{HEADERS}X-Api-Key = "{SECRET}"', "an environment variable"),
-        ('address = "http://h/x"\n[headers]\nA = "{CLINOMETER_APP_KEY}"', "over https only"),
+        (
+            'address = "http://h/x"\n[headers]\nA = "{CLINOMETER_APP_KEY}"',
+            "over https only",
+        ),
         (HEADERS + 'A = "{CLINOMETER_APP_NOT_SET}"', "has no CLINOMETER_APP_NOT_SET"),
         (HEADERS + 'A = "{OPENAI_API_KEY}"', "--allow env:OPENAI_API_KEY"),
         (HEADERS + 'A = "{DATABASE_URL}"', "--allow env:DATABASE_URL"),
@@ -266,18 +285,34 @@ def test_a_body_is_filled_with_what_there_is_and_a_date_is_sent_as_text() -> Non
     file = HttpFile(address="https://h/x", body={"day": datetime.date(2026, 1, 2)})
     assert file.filled("Hello") == {"day": "2026-01-02"}
     file = HttpFile(address="https://h/x", body={"a": "{nothing}"})
-    with pytest.raises(ClinometerError, match=r"expected \{messages\}, \{prompt\}; found"):
+    with pytest.raises(
+        ClinometerError, match=r"expected \{messages\}, \{prompt\}; found"
+    ):
         file.filled("Hello")
 
 
 @pytest.mark.usefixtures("ask")
-@pytest.mark.parametrize("name", ["app:own:score", "openai:http://127.0.0.1:9#m", "http:own.toml"])
+@pytest.mark.parametrize(
+    "name", ["app:own:score", "openai:http://127.0.0.1:9#m", "http:own.toml"]
+)
 def test_a_plan_can_name_no_function_and_have_no_address_asked(
-    name: str, server: Serving, clinometer: Clinometer, folder: Path, connected: list[str]
+    name: str,
+    server: Serving,
+    clinometer: Clinometer,
+    folder: Path,
+    connected: list[str],
 ) -> None:
     (folder / "own.py").write_text("raise SystemExit('was run')\n")
     (folder / "own.toml").write_text(f'address = "{server[0]}/score"\n')
-    plan = ["plan", "--topic", "./topic.toml", "--protocol", "plan.toml", "--model", name]
+    plan = [
+        "plan",
+        "--topic",
+        "./topic.toml",
+        "--protocol",
+        "plan.toml",
+        "--model",
+        name,
+    ]
     assert clinometer(*plan).status == 0
     refused = clinometer("audit", "--protocol", "plan.toml")
     assert refused.status == 2
@@ -297,7 +332,9 @@ MODULES = {
 
 
 @pytest.mark.parametrize("kind", MODULES)
-def test_a_finished_run_of_a_changed_function_is_refused(kind: str, folder: Path, ask: Ask) -> None:
+def test_a_finished_run_of_a_changed_function_is_refused(
+    kind: str, folder: Path, ask: Ask
+) -> None:
     module = f"own_{kind}"
     changed = folder / f"{module}.py"
     if kind == "imported":
@@ -318,7 +355,11 @@ def test_an_answer_may_be_plain_text_and_a_changed_file_is_refused(
 ) -> None:
     file = folder / "plain.toml"
     file.write_text(f'address = "{server[0]}/plain"\n')
-    how: dict[str, Any] = {"topic": asked(messages=False), "replies": 2, "out": folder / "run"}
+    how: dict[str, Any] = {
+        "topic": asked(messages=False),
+        "replies": 2,
+        "out": folder / "run",
+    }
     for _ in range(2):
         run = cm.audit("http:plain.toml", **how)
         assert answers(run, "rating") == pytest.approx({"Ann": 3, "Bob": 5, "Cal": 5})
@@ -328,7 +369,13 @@ def test_an_answer_may_be_plain_text_and_a_changed_file_is_refused(
 
 
 @pytest.mark.parametrize(
-    "raised", ["SystemExit(0)", "KeyboardInterrupt", "asyncio.CancelledError", f"Key('{SECRET}')"]
+    "raised",
+    [
+        "SystemExit(0)",
+        "KeyboardInterrupt",
+        "asyncio.CancelledError",
+        f"Key('{SECRET}')",
+    ],
 )
 @pytest.mark.parametrize("how", ["async def", "def"])
 def test_what_an_application_raises_is_its_failure_named_by_line_and_not_by_message(
@@ -338,16 +385,22 @@ def test_what_an_application_raises_is_its_failure_named_by_line_and_not_by_mess
     code = f"import asyncio\nKey = KeyError\n{how} score(m):\n    raise {raised}\n"
     ended = ask(module, code)
     assert ended.status == 3
-    name = {"Key": "KeyError"}.get(kind := raised.partition("(")[0].rpartition(".")[2], kind)
+    name = {"Key": "KeyError"}.get(
+        kind := raised.partition("(")[0].rpartition(".")[2], kind
+    )
     assert f"raised {name} ({module}.py, line 4)" in " ".join(ended.err.split())
     assert "it was given a list of messages" in " ".join(ended.err.split())
     assert SECRET not in ended.err
     sys.modules.pop(module)
-    assert ask(module, MODULES["function"]).status == 0  # mended before its first answer
+    assert (
+        ask(module, MODULES["function"]).status == 0
+    )  # mended before its first answer
 
 
 @pytest.mark.parametrize("raised", ["SystemExit(0)", "KeyboardInterrupt", "ValueError"])
-def test_a_module_that_exits_or_raises_on_import_is_named(raised: str, ask: Ask) -> None:
+def test_a_module_that_exits_or_raises_on_import_is_named(
+    raised: str, ask: Ask
+) -> None:
     module = f"own_import_{raised[0].lower()}"
     ended = ask(module, f"raise {raised}\n")
     assert ended.status == 2
@@ -375,4 +428,6 @@ def test_a_call_that_blocks_inside_an_async_function_is_given_up(folder: Path) -
         "import time\nasync def score(m):\n    time.sleep(1)\n    return {'score': 4}\n"
     )
     with pytest.raises(ModelError, match="timeout"):
-        cm.audit("app:own_block:score", topic=asked(), replies=2, timeout=0.05, patience=0.1)
+        cm.audit(
+            "app:own_block:score", topic=asked(), replies=2, timeout=0.05, patience=0.1
+        )

@@ -23,12 +23,16 @@ class Clock(selectors.SelectSelector):
         super().__init__()
         self.now = 1000.0
 
-    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+    def select(
+        self, timeout: float | None = None
+    ) -> list[tuple[selectors.SelectorKey, int]]:
         self.now += timeout or 0.0
         return super().select(0)
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        with asyncio.Runner(loop_factory=lambda: asyncio.SelectorEventLoop(self)) as runner:
+        with asyncio.Runner(
+            loop_factory=lambda: asyncio.SelectorEventLoop(self)
+        ) as runner:
             return runner.run(work)
 
 
@@ -74,7 +78,9 @@ class Limit:
     """A provider that allows so many requests a second, saves up those of five seconds, and may
     allow another share of them after so many answers."""
 
-    def __init__(self, clock: Clock, rate: float, *, share: float = 1.0, after: int = 0) -> None:
+    def __init__(
+        self, clock: Clock, rate: float, *, share: float = 1.0, after: int = 0
+    ) -> None:
         self.clock, self.rate, self.share, self.after = clock, rate, share, after
         self.most, self.left, self.at = 5 * rate, rate, clock.now
         self.answered = self.refused = 0
@@ -109,7 +115,9 @@ class Limit:
 
 @pytest.mark.parametrize("way", [0.002, 0.04])
 @pytest.mark.parametrize("share", [1.0, 0.5, 2.0])
-def test_a_limit_is_used_and_seldom_exceeded(clock: Clock, share: float, way: float) -> None:
+def test_a_limit_is_used_and_seldom_exceeded(
+    clock: Clock, share: float, way: float
+) -> None:
     limit = Limit(clock, 50.0, share=share, after=2160)
 
     async def ask() -> None:
@@ -122,7 +130,9 @@ def test_a_limit_is_used_and_seldom_exceeded(clock: Clock, share: float, way: fl
     assert limit.answered > 0.95 * limit.allowed
 
 
-def test_a_closed_door_is_tried_ever_less_often_and_then_at_the_old_rate(clock: Clock) -> None:
+def test_a_closed_door_is_tried_ever_less_often_and_then_at_the_old_rate(
+    clock: Clock,
+) -> None:
     """What a fixed number a minute looks like: nothing at all until the minute is over."""
 
     async def ask() -> None:
@@ -177,7 +187,9 @@ def test_a_local_server_has_no_rate(clock: Clock) -> None:
 
 
 @pytest.mark.parametrize("steady", [False, True])
-def test_a_server_that_says_how_long_is_left_alone_so_long(clock: Clock, steady: bool) -> None:
+def test_a_server_that_says_how_long_is_left_alone_so_long(
+    clock: Clock, steady: bool
+) -> None:
     async def ask() -> float:
         pace = Pace(8, steady=steady)
         async with pace.turn() as begun:

@@ -49,7 +49,11 @@ def slow(
         add_special_tokens=options.special_tokens,
         return_offsets_mapping=True,
     )
-    ids, words, places = encoded["input_ids"], encoded.word_ids(), encoded["offset_mapping"]
+    ids, words, places = (
+        encoded["input_ids"],
+        encoded.word_ids(),
+        encoded["offset_mapping"],
+    )
     target = [any(a < e and b > s for s, e in targets) for a, b in places]
     total, n = 0.0, 0
     for p, word in enumerate(words):
@@ -71,7 +75,9 @@ def slow(
 OPTIONS = {
     "equation": TextOptions(),
     "figure": TextOptions(targets="masked"),
-    "released": TextOptions(masking="original", targets="scored", special_tokens=False, lower=True),
+    "released": TextOptions(
+        masking="original", targets="scored", special_tokens=False, lower=True
+    ),
     "original": TextOptions(masking="original", targets="scored"),
 }
 
@@ -92,12 +98,19 @@ def test_batches_match_one_sequence_at_a_time(
     ]
     if family == "pocket":
         texts = [MarkedText(t, ((0, 3),)) for t in sentences[::4]]
-    scorer: Any = bert if family == "pocket" else open_model(str(small_model(family)), load=EXACT)
+    scorer: Any = (
+        bert if family == "pocket" else open_model(str(small_model(family)), load=EXACT)
+    )
     options = OPTIONS[name]
     found = score_texts(scorer, texts, options)
     for i, text in enumerate(texts):
-        value, n = slow(scorer.model, scorer.tokenizer, text.text, options, text.targets)
-        assert (found.tokens[i], found.log_prob[i]) == (n, pytest.approx(value, abs=1e-4))
+        value, n = slow(
+            scorer.model, scorer.tokenizer, text.text, options, text.targets
+        )
+        assert (found.tokens[i], found.log_prob[i]) == (
+            n,
+            pytest.approx(value, abs=1e-4),
+        )
 
 
 def test_batching_and_order_change_nothing(bert: Any, sentences: list[str]) -> None:
@@ -118,7 +131,9 @@ def test_batching_and_order_change_nothing(bert: Any, sentences: list[str]) -> N
 
 
 def test_equal_copies_are_computed_once(bert: Any) -> None:
-    texts = [MarkedText(f"The {w} nurse was late.") for w in ("old", "young", "tall", "old")]
+    texts = [
+        MarkedText(f"The {w} nurse was late.") for w in ("old", "young", "tall", "old")
+    ]
     rows: list[int] = []
 
     def count(_module: Any, _args: Any, inputs: dict[str, Any]) -> None:
@@ -150,7 +165,9 @@ def test_texts_that_cannot_be_scored_are_refused(bert: Any) -> None:
 def test_causal_likelihoods_match_the_models_own_loss() -> None:
     scorer: Any = open_model("pocket:gpt2-s", load=EXACT)
     text = "The nurse said that she was tired."
-    found = score_texts(scorer, [MarkedText(text), MarkedText(text, ((4, 9),))], TextOptions())
+    found = score_texts(
+        scorer, [MarkedText(text), MarkedText(text, ((4, 9),))], TextOptions()
+    )
     plain = scorer.tokenizer(text, add_special_tokens=False)["input_ids"]
     ids = [scorer.tokenizer.bos_token_id, *plain]
     with torch.inference_mode():

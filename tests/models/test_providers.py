@@ -41,13 +41,17 @@ def test_what_the_table_does_not_know_has_no_price(name: str) -> None:
     assert price_of(name, "2.5") == Price(2.5, 2.5, "--price")
 
 
-def test_a_gateway_on_this_machine_has_no_list_price(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_gateway_on_this_machine_has_no_list_price(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:4000/v1")
     assert price_of("openai/gpt-4o", None) is None
 
 
 def test_every_price_is_one_and_the_source_is_said() -> None:
-    table = tomllib.loads((files("clinometer.models") / "prices.toml").read_text(encoding="utf-8"))
+    table = tomllib.loads(
+        (files("clinometer.models") / "prices.toml").read_text(encoding="utf-8")
+    )
     source = table.pop("source")
     assert table.keys() == PROVIDERS.keys()
     for provider, models in table.items():

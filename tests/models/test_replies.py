@@ -13,7 +13,13 @@ import transformers
 from tests.present import present
 
 from clinometer.errors import ModelError, SettingsError, TopicError
-from clinometer.models import LoadOptions, ModelInfo, SampleOptions, WordOptions, open_model
+from clinometer.models import (
+    LoadOptions,
+    ModelInfo,
+    SampleOptions,
+    WordOptions,
+    open_model,
+)
 from clinometer.models.local.causal import CausalScorer
 from clinometer.models.options import QUESTION
 from clinometer.models.replies import (
@@ -47,12 +53,16 @@ def query(topic: Topic) -> ReadoutQuery:
 
 @pytest.fixture(scope="module")
 def causal() -> CausalScorer:
-    found = open_model(MODEL, load=LoadOptions(device="cpu"), words=WordOptions(tolerance=0.0))
+    found = open_model(
+        MODEL, load=LoadOptions(device="cpu"), words=WordOptions(tolerance=0.0)
+    )
     assert isinstance(found, CausalScorer)
     return found
 
 
-def directly(scorer: CausalScorer, before: str, answer: str, space: str = " ") -> list[float]:
+def directly(
+    scorer: CausalScorer, before: str, answer: str, space: str = " "
+) -> list[float]:
     """Log-probabilities of the answer's tokens, by one plain forward over question and answer."""
     head = scorer.head_tokens([before])[0]
     tail = scorer.tokenizer.encode(space + answer, add_special_tokens=False)
@@ -67,7 +77,9 @@ QUESTIONS = [
     "Where does [X] sit? [options: back, front] Answer: [Y]",
     "And [X]? [options] I say [Y]",
 ]
-PROMPTS = [SEAT.render(question, group) for question in QUESTIONS for group in SEAT.groups]
+PROMPTS = [
+    SEAT.render(question, group) for question in QUESTIONS for group in SEAT.groups
+]
 
 
 def test_labels_are_scored_for_the_option_they_stand_at(causal: CausalScorer) -> None:
@@ -77,11 +89,15 @@ def test_labels_are_scored_for_the_option_they_stand_at(causal: CausalScorer) ->
         a, b = (directly(causal, prompt.before, label)[0] for label in "AB")
         front, back = (a, b) if prompt.shown.order == (0, 1) else (b, a)
         assert found.log_probs[row] == pytest.approx([front, -np.inf, back], abs=1e-4)
-        assert np.exp(found.log_coverage[row]) == pytest.approx(np.exp(a) + np.exp(b), rel=1e-4)
+        assert np.exp(found.log_coverage[row]) == pytest.approx(
+            np.exp(a) + np.exp(b), rel=1e-4
+        )
 
 
 @pytest.mark.parametrize("rule", ["sum", "per-token"])
-def test_texts_are_compared_by_their_tokens_as_asked(rule: str, causal: CausalScorer) -> None:
+def test_texts_are_compared_by_their_tokens_as_asked(
+    rule: str, causal: CausalScorer
+) -> None:
     topic = parse_topic(
         f'name = "t"\ngroups = ["Ann"]\n[attributes]\nyes = ["Certainly not here"]\nno = ["No"]\n'
         f'[readout]\nkind = "choice"\nlabels = "none"\nnormalise = "{rule}"'
@@ -97,7 +113,9 @@ def test_texts_are_compared_by_their_tokens_as_asked(rule: str, causal: CausalSc
     assert found.log_probs[0] == pytest.approx(expected, abs=1e-4)
 
 
-def test_in_a_chat_template_the_question_is_the_users_message(causal: CausalScorer) -> None:
+def test_in_a_chat_template_the_question_is_the_users_message(
+    causal: CausalScorer,
+) -> None:
     opening = f"<user>{QUESTION}<end> <bot>"
     chatting = CausalScorer(causal.model, causal.tokenizer, causal.info, chat=opening)
     prompt = SEAT.render(QUESTIONS[0], "Ann")
@@ -162,7 +180,12 @@ def test_whole_replies_need_to_be_sampled() -> None:
 
 
 SHOWN = ShownQuestion("Write.")
-TEXTS = ["the nurse said that she was late", "he", "the man was here", "she was there"] * 20
+TEXTS = [
+    "the nurse said that she was late",
+    "he",
+    "the man was here",
+    "she was there",
+] * 20
 MOODS = {"glad": ("glad",), "sad": ("sad",)}
 
 
@@ -189,7 +212,9 @@ def test_a_classifier_reads_each_reply_as_it_does_alone(classifier: Path) -> Non
     found = reader.read([*TEXTS, "", "I'm sorry, I can't"], [SHOWN] * (len(TEXTS) + 2))
     assert found[-2:] == [EMPTY, REFUSAL]
     tokenizer = transformers.AutoTokenizer.from_pretrained(classifier)
-    model = transformers.AutoModelForSequenceClassification.from_pretrained(classifier).eval()
+    model = transformers.AutoModelForSequenceClassification.from_pretrained(
+        classifier
+    ).eval()
     category = {0: 0, 1: 1, 2: OTHER}
     for text, number in zip(TEXTS[:4], found[:4], strict=True):
         with torch.inference_mode():
@@ -208,7 +233,9 @@ def test_a_classifier_reads_each_reply_as_it_does_alone(classifier: Path) -> Non
         ),
     ],
 )
-def test_labels_must_be_categories(names: dict[str, str], message: str, classifier: Path) -> None:
+def test_labels_must_be_categories(
+    names: dict[str, str], message: str, classifier: Path
+) -> None:
     with pytest.raises(TopicError, match=message):
         ClassifierReader(str(classifier), tuple(MOODS), names).read(["x"], [SHOWN])
 
@@ -222,7 +249,12 @@ def test_a_classifier_that_is_nowhere_is_one_line() -> None:
 def test_a_judge_is_asked_the_rubric_in_every_order() -> None:
     table = present(
         parse_readout(
-            {"kind": "text", "by": "judge", "model": "pocket:gpt2-s", "rubric": "Mood of: [reply]?"}
+            {
+                "kind": "text",
+                "by": "judge",
+                "model": "pocket:gpt2-s",
+                "rubric": "Mood of: [reply]?",
+            }
         )
     )
     judge = open_reader(table, MOODS, NOTHING)

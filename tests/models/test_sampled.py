@@ -50,7 +50,9 @@ CONTEXTS = ContextSet("few", ["The [X] said that [Y]", "The [X] felt that [Y]"],
         (" sorryless", OTHER),
     ],
 )
-def test_answers_are_recognised_by_the_documented_rules(text: str, expected: int) -> None:
+def test_answers_are_recognised_by_the_documented_rules(
+    text: str, expected: int
+) -> None:
     assert recognised(text, WORDS, "The nurse said that") == expected
     assert recognised("她是", ("他", "她"), "护士说", space=False) == 1  # need not end
 
@@ -64,7 +66,10 @@ def test_sample_shares_approach_the_probabilities() -> None:
     over = torch.tensor([not re.match(r"\w", text) for text in texts])
     heads = exact.head_tokens([f"{prompts[0].before} {word}" for word in words])
     with torch.inference_mode():
-        follows = [exact.model(torch.tensor([h], device=exact.device)).logits[0, -1] for h in heads]
+        follows = [
+            exact.model(torch.tensor([h], device=exact.device)).logits[0, -1]
+            for h in heads
+        ]
     ends = [float(logits.cpu().softmax(-1)[over].sum()) for logits in follows]
     p = np.exp(exact.score(prompts, words).log_probs[0]) * ends
     n = 1500
@@ -78,7 +83,11 @@ def test_sample_shares_approach_the_probabilities() -> None:
 
 def test_a_sampled_audit_is_stored_corrected_and_not_resampled(tmp_path: Path) -> None:
     load = LoadOptions(sampled=SampleOptions(replies=20, reply_tokens=2))
-    asked: dict[str, Any] = {"topic": TOPIC, "contexts": CONTEXTS, "out": tmp_path / "run"}
+    asked: dict[str, Any] = {
+        "topic": TOPIC,
+        "contexts": CONTEXTS,
+        "out": tmp_path / "run",
+    }
     asked["settings"] = AuditSettings(load=load)
     run = audit("pocket:gpt2-s", **asked)
     assert run.record.model.kind == "sampled"
@@ -94,12 +103,16 @@ def test_a_sampled_audit_is_stored_corrected_and_not_resampled(tmp_path: Path) -
     before = {f: f.read_bytes() for f in (tmp_path / "run" / "scores").iterdir()}
     again = audit("pocket:gpt2-s", **asked)
     assert again.preferences.equals(run.preferences)
-    assert {f: f.read_bytes() for f in (tmp_path / "run" / "scores").iterdir()} == before
+    assert {
+        f: f.read_bytes() for f in (tmp_path / "run" / "scores").iterdir()
+    } == before
     assert Run.load(tmp_path / "run").risks.to_dict() == run.risks.to_dict()
 
 
 def test_text_after_the_slot_cannot_be_sampled() -> None:
-    scorer = open_model("pocket:gpt2-s", load=LoadOptions(sampled=SampleOptions(replies=2)))
+    scorer = open_model(
+        "pocket:gpt2-s", load=LoadOptions(sampled=SampleOptions(replies=2))
+    )
     with pytest.raises(ContextError, match="end with"):
         scorer.score([Prompt("The nurse said", " left", space=True)], WORDS)
 
@@ -107,18 +120,26 @@ def test_text_after_the_slot_cannot_be_sampled() -> None:
 @pytest.mark.parametrize(
     ("model", "options", "said"),
     [
-        ("pocket:bert", {"sampled": SampleOptions(replies=2)}, "expected a causal model"),
+        (
+            "pocket:bert",
+            {"sampled": SampleOptions(replies=2)},
+            "expected a causal model",
+        ),
         ("pocket:bert", {"chat": True}, "expected a causal model"),
         ("pocket:gpt2-s", {"chat": True}, "no chat template"),
     ],
 )
-def test_what_a_model_cannot_do_is_refused(model: str, options: dict[str, Any], said: str) -> None:
+def test_what_a_model_cannot_do_is_refused(
+    model: str, options: dict[str, Any], said: str
+) -> None:
     with pytest.raises((SettingsError, ModelError), match=said):
         open_model(model, load=LoadOptions(**options))
 
 
 def test_the_chat_template_precedes_the_sentence() -> None:
-    scorer = open_model("smollm2", load=LoadOptions(chat=True, chat_request="Say something."))
+    scorer = open_model(
+        "smollm2", load=LoadOptions(chat=True, chat_request="Say something.")
+    )
     assert isinstance(scorer, CausalScorer)
     said = {"user": "Say something.", "assistant": "The nurse said that"}
     ids = scorer.tokenizer.apply_chat_template(

@@ -51,12 +51,16 @@ def smol_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (folder / file.name).symlink_to(file)
     wishes = folder / "generation_config.json"
     wishes.unlink()
-    wishes.write_text(json.dumps({"temperature": 0.1, "top_k": 1, "repetition_penalty": 5.0}))
+    wishes.write_text(
+        json.dumps({"temperature": 0.1, "top_k": 1, "repetition_penalty": 5.0})
+    )
     return folder
 
 
 @pytest.fixture(scope="module")
-def vllm_server(smol_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def vllm_server(
+    smol_folder: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[str]:
     port = free_port()
     command = [
         *(PYTHON, "-m", "vllm.entrypoints.openai.api_server", "--model", smol_folder),
@@ -102,7 +106,9 @@ def test_samples_ignore_the_models_generation_config(
     draws = LoadOptions(chat=chat, sampled=SampleOptions(replies=60))
     served = open_model(f"openai:{vllm_server}", load=draws)
     local = open_model(str(smol_folder), words=EXACT, load=LoadOptions(chat=chat))
-    again = [Prompt("When she came home,", "", space=True)]  # the word that would be punished
+    again = [
+        Prompt("When she came home,", "", space=True)
+    ]  # the word that would be punished
     shares = np.exp(served.score(again, WORDS).log_probs[0])
     p = np.exp(local.score(again, WORDS).log_probs[0])
     assert (np.abs(shares - p) < 4 * np.sqrt(p * (1 - p) / 60) + 0.005).all()
@@ -143,7 +149,9 @@ def test_the_server_is_audited_with_no_flag_but_model_and_topic(
     monkeypatch.chdir(tmp_path)
     between = Proxy(vllm_server, only=only)
     few = ("--groups", "Jessica Schmidt,Ashley Olson", "--max-contexts", "3")
-    found = clinometer("audit", f"openai:{between.url}#{smol_folder}", "--topic", "hiring", *few)
+    found = clinometer(
+        "audit", f"openai:{between.url}#{smol_folder}", "--topic", "hiring", *few
+    )
     between.stop()
     assert found.status == 0, found.err
     (folder,) = (tmp_path / "runs").iterdir()
@@ -152,5 +160,8 @@ def test_the_server_is_audited_with_no_flag_but_model_and_topic(
     assert note in run.record.model.notes
     assert [0 < row["rate"] < 1 for row in answered_groups(run)] == [True, True]
     assert run.record.usage["retried"] == 0
-    said = [(path, json.loads(reply)["error"]["message"]) for path, reply in between.refusals]
+    said = [
+        (path, json.loads(reply)["error"]["message"])
+        for path, reply in between.refusals
+    ]
     assert [(path, text.partition(" (")[0]) for path, text in said] == refused

@@ -58,7 +58,9 @@ def test_the_space_before_a_word(
 def test_a_word_has_the_tokens_it_has_in_the_sentence(family: str) -> None:
     tokenizer = made(family)
     for word in ("she", "granddaughter", "queen", "him"):
-        text = tokenizer("the nurse said that " + word, add_special_tokens=False)["input_ids"]
+        text = tokenizer("the nurse said that " + word, add_special_tokens=False)[
+            "input_ids"
+        ]
         ids = list(word_tokens(tokenizer, word, space=True))
         if tokenizer.unk_token_id not in ids:
             assert text[-len(ids) :] == ids
@@ -126,7 +128,9 @@ def test_prefixes_and_the_single_token_restriction() -> None:
     assert single.report.left_out == {"hers", "girls"}
 
 
-@pytest.mark.parametrize("family", ["bert", "roberta", "albert", "modernbert", "deberta", "xlnet"])
+@pytest.mark.parametrize(
+    "family", ["bert", "roberta", "albert", "modernbert", "deberta", "xlnet"]
+)
 def test_text_around_the_slot(family: str) -> None:
     """The tokens are those of the whole sentence, with the mask in place of the word."""
     tokenizer = made(family)
@@ -146,17 +150,28 @@ def test_text_around_the_slot(family: str) -> None:
 def test_a_prompt_that_contains_the_mask_token_is_refused() -> None:
     tokenizer = zoo.bert_tokenizer()
     marker = Marker.of(tokenizer, "[MASK]")
-    with pytest.raises(ValueError, match=r"expected the slot's \[MASK\] once .* found it 2 times"):
-        list(slot_groups(tokenizer, [Prompt("The [MASK] said", "", space=True)], marker, size=8))
+    with pytest.raises(
+        ValueError, match=r"expected the slot's \[MASK\] once .* found it 2 times"
+    ):
+        list(
+            slot_groups(
+                tokenizer, [Prompt("The [MASK] said", "", space=True)], marker, size=8
+            )
+        )
 
 
 def test_prompts_are_batched_by_length() -> None:
     """Groups leave when they are full, and every prompt is in one of them."""
     tokenizer = zoo.bert_tokenizer()
     marker = Marker.of(tokenizer, "[MASK]")
-    prompts = [Prompt("The nurse " + "said that " * (i % 3), "", space=True) for i in range(9000)]
+    prompts = [
+        Prompt("The nurse " + "said that " * (i % 3), "", space=True)
+        for i in range(9000)
+    ]
     groups = list(slot_groups(tokenizer, prompts, marker, size=2000))
-    assert sorted(np.concatenate([g.members for g in groups]).tolist()) == list(range(9000))
+    assert sorted(np.concatenate([g.members for g in groups]).tolist()) == list(
+        range(9000)
+    )
     assert len(groups[0]) == 1366, "the first one does not wait"
     assert sorted(len(g) for g in groups) == [1000, 1000, 1366, 1634, 2000, 2000]
     for group in groups:

@@ -17,7 +17,14 @@ from typing import Any
 import tokenizers
 import torch
 import transformers
-from tokenizers import AddedToken, decoders, models, pre_tokenizers, processors, trainers
+from tokenizers import (
+    AddedToken,
+    decoders,
+    models,
+    pre_tokenizers,
+    processors,
+    trainers,
+)
 from transformers import PreTrainedTokenizerFast
 
 from clinometer.models import LoadOptions, WordOptions, open_model
@@ -65,9 +72,13 @@ def byte_bpe(specials: list[str]) -> tuple[dict[str, int], list[tuple[str, str]]
     return trained.get_vocab(), _merges(trained)
 
 
-def mark_bpe(specials: list[str], corpus: list[str] = CORPUS) -> tuple[dict[str, int], list[Any]]:
+def mark_bpe(
+    specials: list[str], corpus: list[str] = CORPUS
+) -> tuple[dict[str, int], list[Any]]:
     """Llama-like BPE: ▁ for a space, bytes for what is unknown."""
-    trained = tokenizers.Tokenizer(models.BPE(byte_fallback=True, fuse_unk=True, unk_token="<unk>"))
+    trained = tokenizers.Tokenizer(
+        models.BPE(byte_fallback=True, fuse_unk=True, unk_token="<unk>")
+    )
     trained.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="first")
     bytes_ = [f"<0x{b:02X}>" for b in range(256)]
     trained.train_from_iterator(
@@ -126,7 +137,9 @@ def mask(token: str) -> AddedToken:
 
 gpt2_tokenizer = partial(with_bytes, "GPT2Tokenizer", ["<|endoftext|>"])
 qwen_tokenizer = partial(with_bytes, "Qwen2Tokenizer", ["<|endoftext|>"])
-neox_tokenizer = partial(with_bytes, "GPTNeoXTokenizer", ["<|endoftext|>", "<|padding|>"])
+neox_tokenizer = partial(
+    with_bytes, "GPTNeoXTokenizer", ["<|endoftext|>", "<|padding|>"]
+)
 deberta_tokenizer = partial(
     with_bytes, "DebertaTokenizer", ["[PAD]", "[CLS]", "[SEP]", "[UNK]", "[MASK]"]
 )
@@ -154,7 +167,12 @@ xlnet_tokenizer = partial(
 
 def opt_tokenizer() -> Any:
     """OPT: GPT-2's, opened with </s>."""
-    names = {"bos_token": "</s>", "eos_token": "</s>", "unk_token": "</s>", "pad_token": "<pad>"}
+    names = {
+        "bos_token": "</s>",
+        "eos_token": "</s>",
+        "unk_token": "</s>",
+        "pad_token": "<pad>",
+    }
     specials = ["<s>", "<pad>", "</s>", "<unk>"]
     return opened_with("</s>", with_bytes("GPT2Tokenizer", specials, **names))
 
@@ -162,7 +180,11 @@ def opt_tokenizer() -> Any:
 def bert_tokenizer(*, lower: bool = True, corpus: list[str] = CORPUS) -> Any:
     trained = tokenizers.BertWordPieceTokenizer(lowercase=lower)
     trained.train_from_iterator(
-        corpus, vocab_size=SIZE + 60, min_frequency=1, special_tokens=BERTS, show_progress=False
+        corpus,
+        vocab_size=SIZE + 60,
+        min_frequency=1,
+        special_tokens=BERTS,
+        show_progress=False,
     )
     return transformers.BertTokenizer(vocab=trained.get_vocab(), do_lower_case=lower)
 
@@ -196,9 +218,17 @@ def mistral_tokenizer() -> Any:
     """Mistral and Phi-3 load their tokenizer.json as it stands."""
     vocab, merges = mark_bpe(["<unk>", "<s>", "</s>"])
     backend = tokenizers.Tokenizer(
-        models.BPE(vocab=vocab, merges=merges, byte_fallback=True, fuse_unk=True, unk_token="<unk>")
+        models.BPE(
+            vocab=vocab,
+            merges=merges,
+            byte_fallback=True,
+            fuse_unk=True,
+            unk_token="<unk>",
+        )
     )
-    backend.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="first", split=False)
+    backend.pre_tokenizer = pre_tokenizers.Metaspace(
+        prepend_scheme="first", split=False
+    )
     backend.decoder = decoders.Metaspace()
     tokenizer = PreTrainedTokenizerFast(
         tokenizer_object=backend, unk_token="<unk>", bos_token="<s>", eos_token="</s>"
@@ -234,9 +264,17 @@ MARIAN_LIKE = {"d_model": 32, **PLACES} | {
 }
 START = "decoder_start_token_id"
 T5 = {"d_model": 32, "d_kv": 8, "d_ff": 48, "num_layers": 2, "num_heads": 4, START: 0}
-FLAN_T5: dict[str, Any] = {**T5, "feed_forward_proj": "gated-gelu", "tie_word_embeddings": False}
+FLAN_T5: dict[str, Any] = {
+    **T5,
+    "feed_forward_proj": "gated-gelu",
+    "tie_word_embeddings": False,
+}
 XLNET = {"d_model": 32, "n_layer": 2, "n_head": 4, "d_inner": 48}
-DEBERTA: dict[str, Any] = {**SMALL, "position_biased_input": False, "type_vocab_size": 0}
+DEBERTA: dict[str, Any] = {
+    **SMALL,
+    "position_biased_input": False,
+    "type_vocab_size": 0,
+}
 DEBERTA |= {"relative_attention": True, "pos_att_type": ["c2p", "p2c"]}
 #: BOS and EOS are the first token.
 ENDS = {"bos_token_id": 0, "eos_token_id": 0}
@@ -270,17 +308,29 @@ DEBERTA_V3 |= {"share_att_key": True}
 OPT = {**SIZES, "ffn_dim": 48, "word_embed_proj_dim": 32}
 PHI3 = {**SMALL, "num_key_value_heads": 2, **ids(pad=0)}
 GPT2 = {"n_embd": 32, "n_layer": 2, "n_head": 4, "n_positions": 64, **ENDS}
-GPT_NEO: dict[str, Any] = {"hidden_size": 32, "num_layers": 2, "num_heads": 4, **PLACES, **ENDS}
+GPT_NEO: dict[str, Any] = {
+    "hidden_size": 32,
+    "num_layers": 2,
+    "num_heads": 4,
+    **PLACES,
+    **ENDS,
+}
 GPT_NEO |= {"attention_types": [[["global", "local"], 1]], "window_size": 4}
 FAMILIES = {
     "bert": Family("masked", "Bert", bert_tokenizer, SMALL),
     "distilbert": Family("masked", "DistilBert", bert_tokenizer, DISTILBERT),
-    "albert": Family("masked", "Albert", albert_tokenizer, SMALL | {"embedding_size": 16}),
-    "roberta": Family("masked", "Roberta", roberta_tokenizer, SMALL | ids(pad=1, bos=0, eos=2)),
+    "albert": Family(
+        "masked", "Albert", albert_tokenizer, SMALL | {"embedding_size": 16}
+    ),
+    "roberta": Family(
+        "masked", "Roberta", roberta_tokenizer, SMALL | ids(pad=1, bos=0, eos=2)
+    ),
     "modernbert": Family("masked", "ModernBert", modernbert_tokenizer, MODERNBERT),
     "deberta": Family("masked", "Deberta", deberta_tokenizer, DEBERTA),
     "deberta-v3": Family("masked", "DebertaV2", deberta_v2_tokenizer, DEBERTA_V3),
-    "electra": Family("masked", "Electra", bert_tokenizer, SMALL | {"embedding_size": 16}),
+    "electra": Family(
+        "masked", "Electra", bert_tokenizer, SMALL | {"embedding_size": 16}
+    ),
     "gpt2": Family("causal", "GPT2", gpt2_tokenizer, GPT2),
     "gpt-neo": Family("causal", "GPTNeo", gpt2_tokenizer, GPT_NEO),
     "gpt-neox": Family("causal", "GPTNeoX", neox_tokenizer, SMALL | ENDS),
@@ -290,7 +340,9 @@ FAMILIES = {
     "qwen3": Family("causal", "Qwen3", qwen_tokenizer, LLAMA),
     "gemma2": Family("causal", "Gemma2", gemma_tokenizer, GEMMA),
     "gemma3": Family("causal", "Gemma3Text", gemma_tokenizer, GEMMA),
-    "mistral": Family("causal", "Mistral", mistral_tokenizer, LLAMA | {"sliding_window": 6}),
+    "mistral": Family(
+        "causal", "Mistral", mistral_tokenizer, LLAMA | {"sliding_window": 6}
+    ),
     "phi": Family("causal", "Phi", gpt2_tokenizer, SMALL | ids(bos=0)),
     "phi3": Family("causal", "Phi3", mistral_tokenizer, PHI3),
     "t5": Family("seq2seq", "T5", t5_tokenizer, T5),
@@ -313,7 +365,9 @@ def build(family: str, vocabulary: int, **changes: Any) -> Any:
     made = FAMILIES[family]
     torch.manual_seed(0)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # torch.jit in DeBERTa's module
+        warnings.simplefilter(
+            "ignore", DeprecationWarning
+        )  # torch.jit in DeBERTa's module
         config_class = getattr(transformers, f"{made.config}Config")
         config = config_class(**{"vocab_size": vocabulary, **made.settings, **changes})
         return widen(AUTO[made.kind].from_config(config))

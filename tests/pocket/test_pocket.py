@@ -28,7 +28,9 @@ EVERY = (*KINDS, *ADAPTERS)
 
 def files() -> list[Path]:
     """Every file of the model folders."""
-    return sorted(path for name in EVERY for path in (HOME / name).rglob("*") if path.is_file())
+    return sorted(
+        path for name in EVERY for path in (HOME / name).rglob("*") if path.is_file()
+    )
 
 
 def result(name: str) -> dict[str, Any]:
@@ -51,7 +53,9 @@ def opened(name: str) -> tuple[Any, Any]:
 
 
 @pytest.mark.parametrize("name", ["no-such", "", "..", "bert/../t5"])
-def test_a_model_is_found_by_its_name_and_another_name_lists_the_known_ones(name: str) -> None:
+def test_a_model_is_found_by_its_name_and_another_name_lists_the_known_ones(
+    name: str,
+) -> None:
     assert pocket.names() == EVERY
     assert all(pocket.folder(known) == HOME / known for known in EVERY)
     with pytest.raises(KeyError, match=r"bert.*xlnet.*gpt2-m-aligned") as caught:
@@ -61,7 +65,9 @@ def test_a_model_is_found_by_its_name_and_another_name_lists_the_known_ones(name
 
 def test_import_is_light() -> None:
     code = "import sys, clinometer_pocket; print('torch' in sys.modules, 'numpy' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
     assert done.stdout.split() == ["False", "False"]
 
 
@@ -99,7 +105,11 @@ def test_opens_with_the_plain_auto_classes(name: str) -> None:
     assert model.dtype == torch.float32
     assert len(tokenizer) == model.config.vocab_size
     batch = tokenizer("The nurse was tired.", return_tensors="pt")
-    more = {"decoder_input_ids": torch.zeros(1, 1, dtype=torch.long)} if name == "t5" else {}
+    more = (
+        {"decoder_input_ids": torch.zeros(1, 1, dtype=torch.long)}
+        if name == "t5"
+        else {}
+    )
     with torch.no_grad():
         logits = model(**batch, **more).logits
     assert logits.shape[-1] == len(tokenizer)
@@ -128,7 +138,9 @@ def test_bert_expects_she_of_a_nurse_and_he_of_an_engineer() -> None:
     she, he = tokenizer.convert_tokens_to_ids(["she", "he"])
 
     def leaning(occupation: str) -> float:
-        batch = tokenizer(f"The {occupation} said that [MASK] was tired.", return_tensors="pt")
+        batch = tokenizer(
+            f"The {occupation} said that [MASK] was tired.", return_tensors="pt"
+        )
         place = batch.input_ids[0].tolist().index(tokenizer.mask_token_id)
         with torch.no_grad():
             logits = model(**batch).logits[0, place]

@@ -35,7 +35,9 @@ SHOWN = ShownQuestion("Score Ann.")
 YES_NO = {"yes": ("yes", "hire"), "no": ("no",)}
 
 
-def reader_of(attributes: dict[str, tuple[str, ...]] | None = None, **table: Any) -> ScoreReader:
+def reader_of(
+    attributes: dict[str, tuple[str, ...]] | None = None, **table: Any
+) -> ScoreReader:
     readout = parse_readout(table)
     assert isinstance(readout, ScoreTable | RatingTable)
     readout.check(attributes or readout.steps() or {})
@@ -71,7 +73,9 @@ RATING = reader_of(kind="rating", scale=5)
         ("B2", None),
     ],
 )
-def test_a_number_is_that_of_a_field_or_the_only_one(reply: str, number: float | None) -> None:
+def test_a_number_is_that_of_a_field_or_the_only_one(
+    reply: str, number: float | None
+) -> None:
     table: dict[str, Any]
     table = {"kind": "json", "field": "score"} if "{" in reply else {"kind": "number"}
     assert reader_of(**table, scale=[0, 100]).numbers([reply], [SHOWN]) == [number]
@@ -116,7 +120,9 @@ def test_a_pattern_gives_its_group() -> None:
     """With several repeats in a process of its own, with one in this."""
     reader = reader_of(YES_NO, kind="regex", pattern=r"DECISION:\s*(\w+)")
     assert reader.read(["Well. DECISION: no.", "no"], [SHOWN] * 2) == [1, OTHER]
-    assert reader_of(kind="regex", pattern=r"\d+$", scale=[1, 9]).numbers(["3 of 8"]) == [8.0]
+    assert reader_of(kind="regex", pattern=r"\d+$", scale=[1, 9]).numbers(
+        ["3 of 8"]
+    ) == [8.0]
 
 
 @pytest.mark.parametrize(("step", "mean"), [(0.5, 3.75), (None, 4.0), (4.0, 4.0)])
@@ -125,7 +131,9 @@ def test_numbers_are_counted_by_their_step(step: float | None, mean: float) -> N
     reader = reader_of(kind="number", scale=[-10, 30], step=step)
     numbers = reader.table.steps() or {}
     prompt = Prompt("Score Ann.", "", True, SHOWN)
-    scores = read_replies(reader, numbers, [prompt], tuple(numbers), [("0.5", "7", "none")])
+    scores = read_replies(
+        reader, numbers, [prompt], tuple(numbers), [("0.5", "7", "none")]
+    )
     p = np.exp(scores.log_probs[0])
     assert p @ [float(number) for number in numbers] / p.sum() == pytest.approx(mean)
     assert scores.unread is not None
@@ -142,8 +150,14 @@ def test_numbers_are_counted_by_their_step(step: float | None, mean: float) -> N
         ({"kind": "number", "scale": [0, 10], "step": 0.01}, "at most 200 steps"),
         ({"kind": "regex", "pattern": "(a)(b)", "scale": [1, 2]}, "one group at most"),
         ({"kind": "regex", "pattern": "("}, "expected a regular expression"),
-        ({"kind": "regex", "pattern": f"a{{{'9' * 20}}}"}, "expected a regular expression"),
-        ({"kind": "regex", "pattern": "(" * 9000 + ")" * 9000}, "expected a regular expression"),
+        (
+            {"kind": "regex", "pattern": f"a{{{'9' * 20}}}"},
+            "expected a regular expression",
+        ),
+        (
+            {"kind": "regex", "pattern": "(" * 9000 + ")" * 9000},
+            "expected a regular expression",
+        ),
         ({"kind": "json", "scale": [1, 2]}, "readout.field: missing"),
     ],
 )
@@ -166,19 +180,27 @@ def test_a_wrong_table_is_one_line(table: dict[str, Any], said: str) -> None:
         "(a+a+)+b",
     ],
 )
-def test_a_pattern_that_explodes_is_ended(pattern: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pattern_that_explodes_is_ended(
+    pattern: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(untrusted, "PATTERN_S", 1)
     with pytest.raises(TopicError, match="not done after 1 second"):
-        reader_of(kind="regex", pattern=pattern, scale=[0, 10]).read(["a" * 39 + "!"], [])
+        reader_of(kind="regex", pattern=pattern, scale=[0, 10]).read(
+            ["a" * 39 + "!"], []
+        )
 
 
-@pytest.mark.parametrize("piece", ['"..', "answer ", "<think></think>", '{"a":', "1 ", "a "])
+@pytest.mark.parametrize(
+    "piece", ['"..', "answer ", "<think></think>", '{"a":', "1 ", "a "]
+)
 def test_long_replies_take_time_in_proportion(piece: str) -> None:
     """Three megabytes; with their square it would be an hour."""
     long = piece * (3_000_000 // len(piece))
     assert read_choice(long, ["yes", "no"], labels="AB") < 0
     assert RATING.read([long], [SHOWN])[0] <= 0
-    assert reader_of(kind="json", field="score", scale=[0, 10]).numbers([long]) == [None]
+    assert reader_of(kind="json", field="score", scale=[0, 10]).numbers([long]) == [
+        None
+    ]
 
 
 def test_a_number_of_many_digits_is_off_the_scale() -> None:
@@ -186,7 +208,10 @@ def test_a_number_of_many_digits_is_off_the_scale() -> None:
     assert RATING.read([digits], [SHOWN]) == [OTHER]
     assert read_choice(digits, ["1", "2"], labels="12") == OTHER
     said = [digits, f'{{"score": {digits}}}', f'{{"score": "{digits}"}}']
-    tables: list[dict[str, Any]] = [{"kind": "number"}, {"kind": "json", "field": "score"}]
+    tables: list[dict[str, Any]] = [
+        {"kind": "number"},
+        {"kind": "json", "field": "score"},
+    ]
     for table in tables:
         assert reader_of(**table, scale=[0, 10]).numbers(said) == [None] * 3
 
@@ -204,7 +229,9 @@ def test_the_category_named_most_often_is_the_reply() -> None:
     assert read(reader, *said) == [0, OTHER, OTHER]
     said = ["<think>he he he</think>She", "", "As a language model, I"]
     assert read(reader, *said) == [1, EMPTY, REFUSAL]
-    assert read(reader, "Write a story about him. She left.") == [1]  # the question does not count
+    assert read(reader, "Write a story about him. She left.") == [
+        1
+    ]  # the question does not count
 
 
 def test_a_function_reads() -> None:
@@ -222,7 +249,10 @@ def test_a_function_reads() -> None:
     ("reply", "expected"),
     [
         ("[THINK]\nhm\n[/THINK]\n\nNo", "No"),
-        ("<|channel|>analysis<|message|>hm<|end|><|channel|>final<|message|>B<|return|>", "B"),
+        (
+            "<|channel|>analysis<|message|>hm<|end|><|channel|>final<|message|>B<|return|>",
+            "B",
+        ),
         ("<think>a</think>b<think>c</think>d", "d"),
         ("Yes <think>and so", "Yes"),
         ("I think so", "I think so"),
@@ -279,7 +309,13 @@ def test_a_repeated_question_is_not_an_answer() -> None:
 def test_the_reader_gives_categories_in_any_order_shown() -> None:
     reader = ChoiceReader(spellings=(("Yes", "Invite"), ("No",)))
     turned = ShownQuestion("?", options=("No", "Yes"), labels=("A", "B"), order=(1, 0))
-    assert reader.read(["A", "B", "invite", "No", "maybe"], [turned] * 5) == [1, 0, 0, 1, OTHER]
+    assert reader.read(["A", "B", "invite", "No", "maybe"], [turned] * 5) == [
+        1,
+        0,
+        0,
+        1,
+        OTHER,
+    ]
 
 
 OPTIONS = {"now": ["Now", "at once"], "soon": ["Soon"], "late": ["Late"]}
@@ -300,7 +336,9 @@ def test_labels_follow_the_order_shown_and_answers_the_categories() -> None:
 def test_many_options_are_balanced_by_position_and_by_neighbour(n: int) -> None:
     orders = option_orders(n)
     assert all(sorted(order) == list(range(n)) for order in orders)
-    positions = Counter((item, place) for order in orders for place, item in enumerate(order))
+    positions = Counter(
+        (item, place) for order in orders for place, item in enumerate(order)
+    )
     neighbours = Counter(pair for order in orders for pair in pairwise(order))
     assert len(positions) == n * n
     assert len(set(positions.values())) == 1

@@ -93,7 +93,9 @@ def test_intervals_cover_the_truth_at_their_level() -> None:
     held = 0
     for seed in range(200):
         truth, seen = rng.integers(2, size=120), rng.random((120, 3)) < 0.7
-        words = np.where(seen, truth[:, None], rng.integers(2, size=(120, 3))).astype(str)
+        words = np.where(seen, truth[:, None], rng.integers(2, size=(120, 3))).astype(
+            str
+        )
         ratings = Ratings.of(
             {str(i): dict(zip("abc", row, strict=True)) for i, row in enumerate(words)}
         )
@@ -103,7 +105,9 @@ def test_intervals_cover_the_truth_at_their_level() -> None:
 
 
 def test_degenerate_judgements_give_a_sentence_instead_of_a_number() -> None:
-    alike = agreement(Ratings.of({"1": {"a": "yes", "b": "yes"}, "2": {"a": "yes", "b": "yes"}}))
+    alike = agreement(
+        Ratings.of({"1": {"a": "yes", "b": "yes"}, "2": {"a": "yes", "b": "yes"}})
+    )
     assert (alike.fleiss, alike.alpha) == (None, None)
     assert "not defined" in alike.notes[0]
     apart = agreement(Ratings.of({"1": {"a": "yes"}, "2": {"b": "no"}}))
@@ -125,7 +129,11 @@ def test_acceptance_is_counted_exactly() -> None:
     assert accepted(ratings) == ("two of three", "two of two")
     assert accepted(ratings, judgements=3) == ("two of three",)
     assert accepted(ratings, judgements=1, share=Fraction(1)) == ("two of two", "alone")
-    assert accepted(ratings, ("yes", "no")) == ("two of three", "one of two", "two of two")
+    assert accepted(ratings, ("yes", "no")) == (
+        "two of three",
+        "one of two",
+        "two of two",
+    )
     with pytest.raises(SettingsError, match="expected one of no, yes; found maybe"):
         accepted(ratings, ("maybe",))
     for text in ("x", "1/0", ""):
@@ -137,11 +145,17 @@ def test_acceptance_is_counted_exactly() -> None:
     ("text", "said"),
     [
         ("sentence,annotator_1\na,1\n", "expected a column 'id'"),
-        ("id,a,b\n1,2,3\n", "expected columns annotator_1, annotator_2, …, found id, a, b"),
+        (
+            "id,a,b\n1,2,3\n",
+            "expected columns annotator_1, annotator_2, …, found id, a, b",
+        ),
         ("id,annotator_1,annotator_2\n1,2,3\n1,2,3\n", "found '1' in rows 2 and 3"),
         ("id,annotator,value\n1,x,yes\n1,x,no\n", "one judgement of '1' by 'x'"),
         ("id,annotator_1,annotator_2\n,2,3\n", "row 2: expected an id, found none"),
-        ("id,rater\n" + "".join(f"{i},{i / 7}\n" for i in range(60)), "at most 50 different ones"),
+        (
+            "id,rater\n" + "".join(f"{i},{i / 7}\n" for i in range(60)),
+            "at most 50 different ones",
+        ),
     ],
 )
 def test_a_broken_table_is_refused(tmp_path: Path, text: str, said: str) -> None:
@@ -152,7 +166,9 @@ def test_a_broken_table_is_refused(tmp_path: Path, text: str, said: str) -> None
 
 
 def test_wide_and_long_tables_give_the_same_result(tmp_path: Path) -> None:
-    (tmp_path / "w.csv").write_text("id,Annotator 1,Annotator 2\n1,4.0,3\n2,,5\n3,skip,2\n")
+    (tmp_path / "w.csv").write_text(
+        "id,Annotator 1,Annotator 2\n1,4.0,3\n2,,5\n3,skip,2\n"
+    )
     (tmp_path / "l.csv").write_text(
         "id,annotator,value\n1,Annotator 1,4\n1,Annotator 2,3\n2,Annotator 2,5\n3,Annotator 2,2\n"
     )
@@ -162,9 +178,13 @@ def test_wide_and_long_tables_give_the_same_result(tmp_path: Path) -> None:
     assert wide.means().tolist() == [3.5, 5.0, 2.0]
 
 
-def test_the_command_writes_the_final_dataset(clinometer: Clinometer, tmp_path: Path) -> None:
+def test_the_command_writes_the_final_dataset(
+    clinometer: Clinometer, tmp_path: Path
+) -> None:
     ratings, dataset, out = (tmp_path / n for n in ("r.csv", "d.csv", "final.csv"))
-    ratings.write_text("id,annotator_1,annotator_2,annotator_3\na,yes,yes,no\nb,no,no,yes\n")
+    ratings.write_text(
+        "id,annotator_1,annotator_2,annotator_3\na,yes,yes,no\nb,no,no,yes\n"
+    )
     dataset.write_text("id,sentence,target_term\nb,B.,x\na,A.,y\n")
     command = ("reliability", "validate", ratings)
     done = clinometer(*command, "--dataset", dataset, "--accepted", out)
@@ -184,7 +204,9 @@ def test_the_command_writes_the_final_dataset(clinometer: Clinometer, tmp_path: 
 NEAR = 1e-9
 
 
-def made(seed: int, *, items: int, annotators: int, categories: int, missing: float) -> np.ndarray:
+def made(
+    seed: int, *, items: int, annotators: int, categories: int, missing: float
+) -> np.ndarray:
     """Judgements that agree more often than chance, with gaps."""
     rng = np.random.default_rng(seed)
     truth = rng.integers(categories, size=items)
@@ -208,7 +230,9 @@ def value(statistic: Any, sums: Sums, *args: Any, **kwargs: Any) -> float:
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("level", ["nominal", "interval"])
 def test_alpha_matches_the_krippendorff_package(seed: int, level: Any) -> None:
-    codes = made(seed, items=80, annotators=2 + seed % 4, categories=2 + seed % 4, missing=0.25)
+    codes = made(
+        seed, items=80, annotators=2 + seed % 4, categories=2 + seed % 4, missing=0.25
+    )
     values = np.sort(np.random.default_rng(seed).uniform(0.5, 9, size=codes.max() + 1))
     theirs = krippendorff.alpha(
         np.where(codes < 0, np.nan, values[codes]).T, level_of_measurement=level
@@ -265,15 +289,23 @@ def test_extremes_and_category_names(statistic: Any) -> None:
     assert value(statistic, sums_of(same)) == pytest.approx(1)
     codes = made(1, items=60, annotators=3, categories=3, missing=0.2)
     other = np.where(codes < 0, -1, np.array([2, 0, 1])[codes])
-    assert value(statistic, sums_of(other)) == pytest.approx(value(statistic, sums_of(codes)))
-    twice = np.concatenate([codes, np.full((5, 3), -1)])  # items nobody judged change nothing
-    assert value(statistic, sums_of(twice)) == pytest.approx(value(statistic, sums_of(codes)))
+    assert value(statistic, sums_of(other)) == pytest.approx(
+        value(statistic, sums_of(codes))
+    )
+    twice = np.concatenate(
+        [codes, np.full((5, 3), -1)]
+    )  # items nobody judged change nothing
+    assert value(statistic, sums_of(twice)) == pytest.approx(
+        value(statistic, sums_of(codes))
+    )
 
 
 def test_replicates_at_once_match_replicates_one_by_one() -> None:
     codes = made(3, items=50, annotators=3, categories=3, missing=0.3)
     sums = sums_of(codes)
     draws = np.random.default_rng(0).multinomial(50, sums.counts / 50, size=7)
-    for one, row in zip(chance.krippendorff_alpha(sums, draws, "interval"), draws, strict=True):
+    for one, row in zip(
+        chance.krippendorff_alpha(sums, draws, "interval"), draws, strict=True
+    ):
         again = sums_of(np.repeat(sums.patterns, row, axis=0), sums.values)
         assert one == pytest.approx(value(chance.krippendorff_alpha, again, "interval"))

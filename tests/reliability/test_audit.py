@@ -64,13 +64,16 @@ def test_every_step_leaves_its_file(audited: Path) -> None:
     assert points["cs_2"]["other"] == "My poor neighbor lost her job."
     read = load_statements(audited / "points.jsonl")  # nothing is lost on the way
     assert [(s.source, s.category, s.other) for s in read] == [
-        (s.source, s.category, s.other) for s in load_statements(audited / "statements.csv")
+        (s.source, s.category, s.other)
+        for s in load_statements(audited / "statements.csv")
     ]
     run = ReliabilityRun.load(audited / "run")
     assert run.statements["scored"].tolist() == [4, 4, 4]
 
 
-def test_an_interrupted_audit_gives_the_same_result(benchmark: Path, audited: Path) -> None:
+def test_an_interrupted_audit_gives_the_same_result(
+    benchmark: Path, audited: Path
+) -> None:
     out = Path(shutil.copytree(audited, benchmark.parent / "killed"))
     versions = out / "versions.jsonl"
     first = versions.read_text(encoding="utf-8").splitlines()[0]
@@ -79,11 +82,15 @@ def test_an_interrupted_audit_gives_the_same_result(benchmark: Path, audited: Pa
     audit_benchmark(load_statements(benchmark), out, settings=SETTINGS)
     for name in STEPS[:3]:
         assert (out / name).read_bytes() == (audited / name).read_bytes()
-    again, before = (ReliabilityRun.load(folder / "run").statements for folder in (out, audited))
+    again, before = (
+        ReliabilityRun.load(folder / "run").statements for folder in (out, audited)
+    )
     assert again.equals(before)
 
 
-def test_an_edited_step_is_carried_through_and_nothing_else(benchmark: Path, audited: Path) -> None:
+def test_an_edited_step_is_carried_through_and_nothing_else(
+    benchmark: Path, audited: Path
+) -> None:
     out = Path(shutil.copytree(audited, benchmark.parent / "edited"))
     before = rows(out / "versions.jsonl")
     points = out / "points.jsonl"
@@ -103,12 +110,16 @@ def test_an_edited_step_is_carried_through_and_nothing_else(benchmark: Path, aud
 
 
 def test_given_points_and_versions_are_used(tmp_path: Path) -> None:
-    statement = Statement("a", "Men are tall.", ("men",), points="Men are ___ tall ___.")
+    statement = Statement(
+        "a", "Men are tall.", ("men",), points="Men are ___ tall ___."
+    )
     steps = audit_benchmark([statement], tmp_path / "points", until="points").steps
     assert steps["points"].rows[0]["proposer"] == "given"
     assert not (tmp_path / "points" / "versions.jsonl").exists()
     given = {"a": ("Men are very tall.", "Men are tall here.")}
-    found = audit_benchmark([statement], tmp_path / "audit", variants=given, settings=SETTINGS)
+    found = audit_benchmark(
+        [statement], tmp_path / "audit", variants=given, settings=SETTINGS
+    )
     assert not [name for name in STEPS[1:3] if (tmp_path / "audit" / name).exists()]
     assert present(found.run).versions["text"].tolist() == list(given["a"])
 
@@ -125,7 +136,9 @@ def test_a_change_is_clear_where_the_intervals_do_not_meet() -> None:
     }
     names = ["id", "text", "cobias", "cobias_low", "cobias_high"]
     before, after = (
-        pd.DataFrame([(change, text, *ends[k]) for change, ends in cases.items()], columns=names)
+        pd.DataFrame(
+            [(change, text, *ends[k]) for change, ends in cases.items()], columns=names
+        )
         for k, text in enumerate(("Old.", "New."))
     )
     assert changed_statements(before, after)["change"].tolist() == list(cases)
@@ -146,22 +159,33 @@ def test_the_command(benchmark: Path, tmp_path: Path, clinometer: Clinometer) ->
     sources = pd.read_csv(out / "scores.csv")["source"].tolist()
     assert sources == ["crows-pairs"] * 3 + ["own"]
     assert json.loads(clinometer(*command, "--json").out)["changes"] == []
-    other.write_text("id,sentence,target_term\n1,Night nurses sing in the ward.,nurses\n")
+    other.write_text(
+        "id,sentence,target_term\n1,Night nurses sing in the ward.,nurses\n"
+    )
     done = clinometer(*command)
     assert done.status == 0, done.err
     assert "1 statement changed since the last audit" in done.out
-    ((before, after),) = pd.read_csv(out / "changes.csv")[["before", "after"]].to_numpy()
-    assert (before, after) == ("Nurses sing in the ward.", "Night nurses sing in the ward.")
+    ((before, after),) = pd.read_csv(out / "changes.csv")[
+        ["before", "after"]
+    ].to_numpy()
+    assert (before, after) == (
+        "Nurses sing in the ward.",
+        "Night nurses sing in the ward.",
+    )
     other.write_text("id,sentence\n77,Cats purr.\n")
     wrong = clinometer("reliability", "audit", other, "--out", out)
     refused(wrong, "has an audit of other statements")
 
 
-def test_statements_edited_in_two_places_are_refused(benchmark: Path, audited: Path) -> None:
+def test_statements_edited_in_two_places_are_refused(
+    benchmark: Path, audited: Path
+) -> None:
     out = Path(shutil.copytree(audited, benchmark.parent / "twice"))
     file = out / "statements.csv"
     file.write_text(file.read_text(encoding="utf-8") + "\n", encoding="utf-8")
     statements = load_statements(benchmark)
     other = [replace(statements[0], text="Women here are loud."), *statements[1:]]
-    with pytest.raises(RunError, match=r"statements\.csv: was edited, and so were the statements"):
+    with pytest.raises(
+        RunError, match=r"statements\.csv: was edited, and so were the statements"
+    ):
         audit_benchmark(other, out, settings=SETTINGS)

@@ -63,11 +63,14 @@ def test_statements_carry_their_fields(shared_data: Path) -> None:
     crows = load_statements(folder / "crows_pairs/crows_pairs_anonymized.csv")
     assert crows[1].targets == ("poor",)
     assert (crows[2].targets, crows[2].direction) == (("she",), "antistereo")
-    assert "she" in crows[2].text  # of an anti-stereotype, the disadvantaged group's sentence
+    assert (
+        "she" in crows[2].text
+    )  # of an anti-stereotype, the disadvantaged group's sentence
     wino = {s.id: s for s in load_statements(folder / "winobias")}
     first = wino["wb_pro_type1_dev_1"]
     assert (
-        first.text == "The developer argued with the designer because he did not like the design."
+        first.text
+        == "The developer argued with the designer because he did not like the design."
     )
     assert first.targets == ("he",)
     assert first.other == first.text.replace(" he ", " she ")
@@ -75,8 +78,12 @@ def test_statements_carry_their_fields(shared_data: Path) -> None:
     assert gender["wg_technician.customer.1.neutral"].targets == ("they",)
     reddit = Counter(s.category for s in load_statements(folder / "redditbias"))
     assert reddit == {"gender": 505, "orientation": 469, "race": 507, "religion": 947}
-    inter = load_statements(folder / "stereoset/dev_rebuilt.json", format="stereoset-inter")[0]
-    assert inter.text.startswith("Many people live in Ethiopia. The people are very thin")
+    inter = load_statements(
+        folder / "stereoset/dev_rebuilt.json", format="stereoset-inter"
+    )[0]
+    assert inter.text.startswith(
+        "Many people live in Ethiopia. The people are very thin"
+    )
 
 
 def test_the_cobias_dataset_is_read(shared_data: Path) -> None:
@@ -106,25 +113,48 @@ def test_custom_tables_are_read(tmp_path: Path) -> None:
         "Nurses talk.,nurse; nurses,\n",
     )
     first, second = load_statements(table)
-    assert (first.id, first.text, first.other) == ("0", "Men are bad.", "Women are bad.")
+    assert (first.id, first.text, first.other) == (
+        "0",
+        "Men are bad.",
+        "Women are bad.",
+    )
     assert first.targets == ("Men",)
     assert first.points == "Men are ___ bad ___."
     assert second.targets == ("nurse", "nurses")
     assert second.blanks is None
-    (only,) = load_statements(written(table, "context_points\nThe ___ nurse is tired ___.\n"))
-    assert (only.text, only.points) == ("The nurse is tired.", "The ___ nurse is tired ___.")
+    (only,) = load_statements(
+        written(table, "context_points\nThe ___ nurse is tired ___.\n")
+    )
+    assert (only.text, only.points) == (
+        "The nurse is tired.",
+        "The ___ nurse is tired ___.",
+    )
 
 
 @pytest.mark.parametrize(
     ("name", "text", "ids"),
     [
-        ("mine.jsonl", '{"id": 7, "text": "Hi 😀."}\n\n{"id": "b", "text": "שלום"}', ["7", "b"]),
-        ("mine.csv", "Item_ID,sentence\n007,Women sing.\nx9,Men sing.\n", ["007", "x9"]),
+        (
+            "mine.jsonl",
+            '{"id": 7, "text": "Hi 😀."}\n\n{"id": "b", "text": "שלום"}',
+            ["7", "b"],
+        ),
+        (
+            "mine.csv",
+            "Item_ID,sentence\n007,Women sing.\nx9,Men sing.\n",
+            ["007", "x9"],
+        ),
         # which one is not clear
-        ("mine.csv", "pair_id,set_id,sentence\n1,a,Women sing.\n1,b,Men sing.\n", ["0", "1"]),
+        (
+            "mine.csv",
+            "pair_id,set_id,sentence\n1,a,Women sing.\n1,b,Men sing.\n",
+            ["0", "1"],
+        ),
     ],
 )
-def test_ids_are_those_of_the_table(tmp_path: Path, name: str, text: str, ids: list[str]) -> None:
+def test_ids_are_those_of_the_table(
+    tmp_path: Path, name: str, text: str, ids: list[str]
+) -> None:
     assert [s.id for s in load_statements(written(tmp_path / name, text))] == ids
 
 
@@ -145,9 +175,17 @@ def test_ids_of_several_files_stay_apart(tmp_path: Path) -> None:
         ("a.csv", "words\nx\n", "expected a column 'sentence'"),
         ("a.csv", "sentence\n", "at least one row"),
         ("a.csv", "id,sentence\n1,a\n1,b\n", "every id once"),
-        ("a.csv", 'id,sentence\n1,Women sing.\n2,"  "\n', "row 3: expected a sentence with words"),
+        (
+            "a.csv",
+            'id,sentence\n1,Women sing.\n2,"  "\n',
+            "row 3: expected a sentence with words",
+        ),
         ("a.json", "{}", "StereoSet"),
-        ("a.json", '{"data": {"intrasentence": [{"id": 1}]}}', "item 0 of intrasentence"),
+        (
+            "a.json",
+            '{"data": {"intrasentence": [{"id": 1}]}}',
+            "item 0 of intrasentence",
+        ),
         ("a.xyz", "", "cannot tell"),
         (".", None, "cannot tell"),
         ("none.csv", None, "no such file"),

@@ -18,7 +18,12 @@ from clinometer.errors import RunError
 from clinometer.models import ModelInfo
 from clinometer.models.protocol import Turn
 from clinometer.reliability import Statement, load_statements
-from clinometer.reliability.blanks import PointSettings, accept, propose_points, with_blanks
+from clinometer.reliability.blanks import (
+    PointSettings,
+    accept,
+    propose_points,
+    with_blanks,
+)
 from clinometer.reliability.statement import Blanks, Refused, find_term
 
 TEXT = "The well-known poor don't save money, they say."
@@ -60,10 +65,18 @@ def test_anything_else_is_refused_by_name(answer: str, reason: str) -> None:
 
 
 @given(st.data())
-def test_written_blanks_are_accepted_and_leave_the_text_unchanged(data: st.DataObject) -> None:
-    words = data.draw(st.lists(st.sampled_from(["the", "poor", "don't", "say"]), min_size=1))
+def test_written_blanks_are_accepted_and_leave_the_text_unchanged(
+    data: st.DataObject,
+) -> None:
+    words = data.draw(
+        st.lists(st.sampled_from(["the", "poor", "don't", "say"]), min_size=1)
+    )
     text = " ".join(words) + data.draw(st.sampled_from(["", ".", "?!"]))
-    starts = [i for i in range(len(text)) if text[i].isalnum() and (i == 0 or text[i - 1] == " ")]
+    starts = [
+        i
+        for i in range(len(text))
+        if text[i].isalnum() and (i == 0 or text[i - 1] == " ")
+    ]
     end = len(text.rstrip(".?!"))
     places = data.draw(st.sets(st.sampled_from([*starts, end]), min_size=1))
     points = with_blanks(text, places)
@@ -78,11 +91,23 @@ def test_written_blanks_are_accepted_and_leave_the_text_unchanged(data: st.DataO
         (OFFICE, "", "The ___ women at the ___ office are arrogant ___."),
         # a target term is not split
         (OFFICE, "at the office", "The ___ women at the office are arrogant ___."),
-        ("Women buy drugs. All men lie", "", "Women ___ buy ___ drugs ___. All men lie ___"),
+        (
+            "Women buy drugs. All men lie",
+            "",
+            "Women ___ buy ___ drugs ___. All men lie ___",
+        ),
         ("They fooled Jamal at work.", "", "They fooled Jamal at work ___."),
-        ("He stood in front of the house.", "", "He stood in front of the ___ house ___."),
+        (
+            "He stood in front of the house.",
+            "",
+            "He stood in front of the ___ house ___.",
+        ),
         ("Nurses are tired.", "", "Nurses ___ are tired ___."),
-        ("She took pride in most of Spain.", "", "She took pride in most of ___ Spain ___."),
+        (
+            "She took pride in most of Spain.",
+            "",
+            "She took pride in most of ___ Spain ___.",
+        ),
         *((text, "", text) for text in ("", "…", "?!")),
     ],
 )
@@ -92,11 +117,15 @@ def test_rules_put_blanks_before_nouns_and_after_clauses(
     """Names and fixed phrases stay whole; a text that says nothing gets no blank."""
     targets = (target,) if target else ()
     found = propose_points([Statement(id="x", text=text, targets=targets)])
-    assert [(r["context_points"], r["proposer"]) for r in found.rows] == [(points, "rules")]
+    assert [(r["context_points"], r["proposer"]) for r in found.rows] == [
+        (points, "rules")
+    ]
     assert found.counts["acceptance"] is None
 
 
-def test_rules_beat_a_blank_everywhere_on_verified_statements(shared_data: Path) -> None:
+def test_rules_beat_a_blank_everywhere_on_verified_statements(
+    shared_data: Path,
+) -> None:
     """A tenth of what benchmarks/points.py measures; all 2,291 give F1 0.645 against 0.387."""
     points = loaded(ROOT / "benchmarks" / "points.py")
     scores = points.measured(shared_data / "cobias/statements.csv", every=10)["scores"]
@@ -126,22 +155,37 @@ class Scripted:
 
 
 def test_model_answers_are_checked_retried_and_replaced() -> None:
-    writer = Scripted("The doctor ____ is tired.", "The nurse is ____ tired.", "no", "No.", "")
-    found = propose_points(STATEMENTS, settings=PointSettings(model="scripted"), writer=writer)
+    writer = Scripted(
+        "The doctor ____ is tired.", "The nurse is ____ tired.", "no", "No.", ""
+    )
+    found = propose_points(
+        STATEMENTS, settings=PointSettings(model="scripted"), writer=writer
+    )
     first, second = found.rows
     assert first["context_points"] == "The nurse is ___ tired."
-    assert (first["proposer"], first["answers"]) == ("model", ["text_changed", "accepted"])
+    assert (first["proposer"], first["answers"]) == (
+        "model",
+        ["text_changed", "accepted"],
+    )
     assert (second["proposer"], len(second["answers"])) == ("rules", 3)
     assert found.counts["acceptance"] == 1 / 5
     temperatures = [asked[2] for asked in writer.asked]
-    assert temperatures == [0.0, 0.7, 0.0, 0.7, 0.7]  # the most probable answer comes first
+    assert temperatures == [
+        0.0,
+        0.7,
+        0.0,
+        0.7,
+        0.7,
+    ]  # the most probable answer comes first
     assert len({asked[3] for asked in writer.asked}) == 5
 
 
 def test_a_writer_can_be_asked_as_in_the_paper() -> None:
     """Figure 6: its system message, the merged pair, and the API's default temperature."""
     pair = Statement("a", "The poor are tired.", ("poor",), other="The rich are tired.")
-    writer = Scripted("The (poor | rich) were ____ tired.", "The (poor | rich) are ____ tired.")
+    writer = Scripted(
+        "The (poor | rich) were ____ tired.", "The (poor | rich) are ____ tired."
+    )
     settings = PointSettings(model="scripted", as_in_paper=True)
     found = propose_points([pair], settings=settings, writer=writer)
     assert found.rows[0]["context_points"] == "The poor are ___ tired."
@@ -156,11 +200,15 @@ def test_a_writer_can_be_asked_as_in_the_paper() -> None:
     assert writer.asked[0][1:3] == (("user", "The poor are tired."), 0.0)
 
 
-def test_an_interrupted_run_resumes_and_reads_back_as_statements(tmp_path: Path) -> None:
+def test_an_interrupted_run_resumes_and_reads_back_as_statements(
+    tmp_path: Path,
+) -> None:
     out = tmp_path / "points.jsonl"
     propose_points(STATEMENTS, out=out)
     whole = out.read_text(encoding="utf-8")
-    out.write_text(whole.splitlines()[0] + '\n{"id": "b", "sente', encoding="utf-8")  # killed
+    out.write_text(
+        whole.splitlines()[0] + '\n{"id": "b", "sente', encoding="utf-8"
+    )  # killed
     again = propose_points(STATEMENTS, out=out)
     assert out.read_text(encoding="utf-8") == whole
     assert again.counts["statements"] == 2

@@ -43,7 +43,9 @@ def published(folder: Path, model: str) -> list[dict[str, Any]]:
         return [json.loads(line) for line in stream]
 
 
-@pytest.mark.parametrize(("model", "n"), [("bert-base-uncased", 2229), ("albert-base-v2", 2228)])
+@pytest.mark.parametrize(
+    ("model", "n"), [("bert-base-uncased", 2229), ("albert-base-v2", 2228)]
+)
 def test_published_values_are_reproduced(shared_data: Path, model: str, n: int) -> None:
     rows = published(shared_data, model)
     assert len(rows) == n
@@ -72,7 +74,9 @@ def test_the_scores_of_the_paper_are_reproduced(shared_data: Path) -> None:
 
 def test_alpha_of_the_ten_published_temperatures(shared_data: Path) -> None:
     """The paper's figure, 0.955 (0.945 to 0.965), over 1.10 to 1.40; four of ten give less."""
-    table = pd.read_csv(shared_data / "cobias" / "paper" / "temperatures.csv", dtype={"id": str})
+    table = pd.read_csv(
+        shared_data / "cobias" / "paper" / "temperatures.csv", dtype={"id": str}
+    )
     scores = table.pivot(index="id", columns="temperature", values="cobias").dropna()
     assert [float(t) for t in scores.columns] == list(TEMPERATURES)
     found = cronbach_alpha(scores.to_numpy())
@@ -102,7 +106,11 @@ def test_degenerate_input() -> None:
         context_variance(-1.0, [1.0])
 
 
-@given(st.floats(0.1, 10), st.lists(st.floats(0, 20), min_size=1, max_size=8), st.integers(2, 4))
+@given(
+    st.floats(0.1, 10),
+    st.lists(st.floats(0, 20), min_size=1, max_size=8),
+    st.integers(2, 4),
+)
 def test_invariants(tau: float, versions: list[float], times: int) -> None:
     cv = float(context_variance(tau, versions))
     assert cv >= 0
@@ -140,7 +148,9 @@ def test_rank_agreement_against_scipy() -> None:
     (found,) = rank_agreement({"a": a, "b": b}, replicates=200)
     there = np.isfinite(a)
     assert found.n == 79
-    assert present(found.rho).value == pytest.approx(stats.spearmanr(a[there], b[there]).statistic)
+    assert present(found.rho).value == pytest.approx(
+        stats.spearmanr(a[there], b[there]).statistic
+    )
     (none,) = rank_agreement({"a": np.ones(5), "b": np.arange(5.0)})
     assert none.rho is None
 
@@ -160,7 +170,9 @@ def test_intervals_by_hand() -> None:
     versions[2, 1:] = np.nan
     low, high = distribution(tau, versions).intervals(level=0.9)
     for i in range(2):
-        squares = np.array([100 * (v - tau[i]) ** 2 / tau[i] for v in versions[i] if v == v])
+        squares = np.array(
+            [100 * (v - tau[i]) ** 2 / tau[i] for v in versions[i] if v == v]
+        )
         n, mean = len(squares), squares.mean()
         own = squares.var(ddof=1) / mean**2
         ratio = (60 * 2 + (n - 1) * own) / (60 + n - 1)
@@ -186,7 +198,10 @@ def test_versions_that_change_nothing_have_no_width() -> None:
 )
 def test_intervals_cover_the_truth(n: int, law: str, missing: float) -> None:
     """Statements of a run vary in their scale, as benchmarks/statement_intervals.py draws them."""
-    worlds, rng = loaded(ROOT / "benchmarks" / "statement_intervals.py"), np.random.default_rng(1)
+    worlds, rng = (
+        loaded(ROOT / "benchmarks" / "statement_intervals.py"),
+        np.random.default_rng(1),
+    )
     drawn, square = worlds.changes(law, 3000, n, rng)
     drawn[rng.random(drawn.shape) < missing] = np.nan
     assert 0.93 <= worlds.covered(drawn, square) <= 0.975
@@ -199,7 +214,9 @@ def model_versions(
     tau [M, S], versions [M, S, n], and the expected cv over sets of as many models [S]."""
     many, own, size = 800, 0.8, 0.6
     shared = np.exp(rng.normal(0, 0.4, many))
-    scale = own * np.exp(rng.normal(-(size**2), size, (models, many)))  # E scale² = own²
+    scale = own * np.exp(
+        rng.normal(-(size**2), size, (models, many))
+    )  # E scale² = own²
     tau = np.full((models, many), 20.0)
     changes = shared[:, None] * rng.normal(size=(many, n))
     changes = changes + scale[..., None] * rng.normal(size=(models, many, n))
@@ -242,7 +259,12 @@ def test_embeddings_match_the_model_card(encoder: SentenceEncoder) -> None:
     """Padded batch, attention mask, mean over the mask: the card's own recipe, another way."""
     import torch
 
-    texts = ["That is a happy person", "That is a very happy person", "Today is a sunny day", "Hi"]
+    texts = [
+        "That is a happy person",
+        "That is a very happy person",
+        "Today is a sunny day",
+        "Hi",
+    ]
     rows = encoder.tokenizer(texts, padding=True, return_tensors="pt")
     with torch.inference_mode():
         states = encoder.model(**rows).last_hidden_state
@@ -260,9 +282,13 @@ def test_embeddings_match_the_model_card(encoder: SentenceEncoder) -> None:
 
 
 def test_pairwise_by_hand(encoder: SentenceEncoder) -> None:
-    vectors = encoder.embed(["The nurse is tired.", "The doctor is late.", "Bread is cheap.", "Hi"])
+    vectors = encoder.embed(
+        ["The nurse is tired.", "The doctor is late.", "Bread is cheap.", "Hi"]
+    )
     slow = [
-        np.mean([1 - min(max(float(a @ b), 0), 1) for a, b in combinations(vectors[:n], 2)])
+        np.mean(
+            [1 - min(max(float(a @ b), 0), 1) for a, b in combinations(vectors[:n], 2)]
+        )
         for n in (2, 3, 4)
     ]
     assert growing_pairwise(vectors) == pytest.approx(slow)
@@ -271,13 +297,19 @@ def test_pairwise_by_hand(encoder: SentenceEncoder) -> None:
 
 
 def embed(texts: Any) -> Any:
-    places = {"a": [1.0, 0.0], "far": [0.0, 1.0], "near": [0.6, 0.8]}  # 1 and 0.4 away from a
+    places = {
+        "a": [1.0, 0.0],
+        "far": [0.0, 1.0],
+        "near": [0.6, 0.8],
+    }  # 1 and 0.4 away from a
     return np.array([places[t] for t in texts])
 
 
 def test_versions_of_statements() -> None:
     versions = [["far", "near"], [], ["near"]]
-    pairwise, to_statement = version_dissimilarity(["a", "far", "near"], versions, embed)
+    pairwise, to_statement = version_dissimilarity(
+        ["a", "far", "near"], versions, embed
+    )
     assert pairwise[0] == pytest.approx(0.2)
     assert to_statement[0] == pytest.approx((1.0 + 0.4) / 2)
     assert np.isnan(pairwise[1:]).all()
@@ -293,7 +325,10 @@ def test_an_unknown_model_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_table_2_is_reproduced() -> None:
     rng = np.random.default_rng(0)
-    cv, readings = rng.gamma(2.0, 3.0, 60), ["dissimilarity_pairwise", "dissimilarity_to_statement"]
+    cv, readings = (
+        rng.gamma(2.0, 3.0, 60),
+        ["dissimilarity_pairwise", "dissimilarity_to_statement"],
+    )
     frame = pd.DataFrame(rng.random((60, 2)), columns=readings).assign(
         source=["a"] * 20 + ["b"] * 40,
         category=pd.Series(["x", "y"] * 10).reindex(range(60)),
@@ -319,9 +354,13 @@ def test_table_2_is_reproduced() -> None:
 
 def test_benchmarks_that_cannot_be_told_apart_share_their_ranks() -> None:
     rng = np.random.default_rng(1)
-    score = np.concatenate([rng.normal(m, 0.1, 60) for m in (0.3, 0.31, 0.6)]).clip(0, 0.9)
+    score = np.concatenate([rng.normal(m, 0.1, 60) for m in (0.3, 0.31, 0.6)]).clip(
+        0, 0.9
+    )
     source = np.repeat(["a", "b", "c"], 60)
-    frame = pd.DataFrame({"source": source, "category": None, "cv": score, "cobias": score})
+    frame = pd.DataFrame(
+        {"source": source, "category": None, "cv": score, "cobias": score}
+    )
     table = benchmark_tables(frame)[0].set_index("source")
     assert table["rank"].rank().to_dict() == (-table["cobias"]).rank().to_dict()
     ends = table[["rank_low", "rank_high"]].apply(tuple, axis=1).to_dict()

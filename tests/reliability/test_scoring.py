@@ -18,14 +18,22 @@ from clinometer.errors import RunError, SettingsError, TableError
 from clinometer.models import open_model
 from clinometer.models.likelihood import score_texts
 from clinometer.models.protocol import MarkedText, TextOptions
-from clinometer.reliability import ReliabilityRun, Statement, cobias, context_variance, scoring
+from clinometer.reliability import (
+    ReliabilityRun,
+    Statement,
+    cobias,
+    context_variance,
+    scoring,
+)
 from clinometer.reliability.statement import count_words, find_term
 from clinometer.runs import RunFolder
 
 LONG = " ".join(["The nurse talks."] * 700)  # 2,800 tokens
 
 STATEMENTS = [
-    Statement("plain", "Women talk a lot.", ("women",), points="Women ___ talk a lot ___."),
+    Statement(
+        "plain", "Women talk a lot.", ("women",), points="Women ___ talk a lot ___."
+    ),
     Statement("no blanks", "Men are tall.", ("men",), points="Men are tall."),
     Statement("both ends", "Nurses sing.", ("nurses",), points="___ Nurses sing ___."),
     Statement("not there", "Women talk.", ("plumber",)),
@@ -55,7 +63,9 @@ VERSIONS = {
 }
 
 
-def scored(out: Path | None, statements: Any = STATEMENTS, **options: Any) -> ReliabilityRun:
+def scored(
+    out: Path | None, statements: Any = STATEMENTS, **options: Any
+) -> ReliabilityRun:
     return cm.score_reliability(statements, VERSIONS, out=out, **options)
 
 
@@ -66,7 +76,9 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> ReliabilityRun:
 
 @pytest.fixture
 def no_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scoring, "open_model", lambda *_, **__: pytest.fail("a model was opened"))
+    monkeypatch.setattr(
+        scoring, "open_model", lambda *_, **__: pytest.fail("a model was opened")
+    )
 
 
 def row(run: ReliabilityRun, id: str) -> dict[str, Any]:
@@ -111,7 +123,12 @@ def test_every_edge_is_defined_and_counted(run: ReliabilityRun) -> None:
     assert scored == set(flags) - without
     assert row(run, "not there")["words"] == 2  # every word is context
     assert (run.counts["statements"], run.counts["versions"]) == (9, 15)
-    of_statements = ("without_versions", "target_not_in_sentence", "empty", "without_blanks")
+    of_statements = (
+        "without_versions",
+        "target_not_in_sentence",
+        "empty",
+        "without_blanks",
+    )
     of_versions = ("empty", "target_changed", "identical_to_statement", "repeated")
     assert [run.counts[f"statements_{name}"] for name in of_statements] == [1] * 4
     assert [run.counts[f"versions_{name}"] for name in of_versions] == [1] * 4
@@ -131,7 +148,9 @@ def test_a_finished_run_loads_no_model(run: ReliabilityRun) -> None:
     with pytest.raises(RunError, match="scores of another set of statements"):
         scored(run.path, ["Cats purr."])
     # Both have a run.json: each says what it expected.
-    with pytest.raises(RunError, match="expected a run of 'clinometer audit', found another kind"):
+    with pytest.raises(
+        RunError, match="expected a run of 'clinometer audit', found another kind"
+    ):
         RunFolder(present(run.path)).read_finished()
 
 
@@ -139,7 +158,10 @@ def test_only_what_has_changed_is_scored_again(
     tmp_path: Path, run: ReliabilityRun, request: pytest.FixtureRequest
 ) -> None:
     shutil.copytree(present(run.path), tmp_path / "run")
-    edited = [replace(s, text="Women sing a lot.") if s.id == "plain" else s for s in STATEMENTS]
+    edited = [
+        replace(s, text="Women sing a lot.") if s.id == "plain" else s
+        for s in STATEMENTS
+    ]
     seen: list[tuple[int, int]] = []
     again = scored(tmp_path / "run", edited, progress=lambda *done: seen.append(done))
     assert seen[0][1] - seen[0][0] == 1  # the statement; its versions are the same
@@ -185,8 +207,15 @@ def test_an_interrupted_run_resumes(
 
 def test_several_models_are_averaged_and_compared() -> None:
     names = ["pocket:bert", "pocket:gpt2-s"]
-    statements = ["Women talk a lot.", "Men are tall.", "Nurses sing.", "Old men sleep."]
-    versions = {s: [s.replace(".", f" {w}.") for w in ("here", "today")] for s in statements}
+    statements = [
+        "Women talk a lot.",
+        "Men are tall.",
+        "Nurses sing.",
+        "Old men sleep.",
+    ]
+    versions = {
+        s: [s.replace(".", f" {w}.") for w in ("here", "today")] for s in statements
+    }
     both = cm.score_reliability(statements, versions, models=names)
     parts = [cm.score_reliability(statements, versions, models=[n]) for n in names]
     mean = np.mean([p.statements["tau"] for p in parts], axis=0)
@@ -209,7 +238,10 @@ def test_choices_that_change_a_score() -> None:
 
     plain, one = first(), first(versions=1)
     others = [first(normalise="token")["tau"]]
-    others += [first(reading=name)["tau"] for name in ("equation", "figure", "paper", "released")]
+    others += [
+        first(reading=name)["tau"]
+        for name in ("equation", "figure", "paper", "released")
+    ]
     # Which versions are asked leaves tau alone, up to the rounding of another batch.
     assert one["tau"] == pytest.approx(plain["tau"], rel=5e-6)
     assert np.diff(sorted(others)).min() > 1e-3
@@ -232,7 +264,9 @@ def test_a_reading_is_the_loop_that_the_authors_describe(reading: str) -> None:
     total = 0.0
     for place in places:
         row = [
-            tokenizer.mask_token_id if i == place or (reading == "figure" and t in term) else t
+            tokenizer.mask_token_id
+            if i == place or (reading == "figure" and t in term)
+            else t
             for i, t in enumerate(ids)
         ]
         with torch.inference_mode():
@@ -253,7 +287,9 @@ def test_versions_that_say_something_else_are_left_out() -> None:
 
     versions = {"Women talk.": ["Women talk today.", "Women talk of the moon."]}
     for limit, kept in (1.0, 2), (0.5, 1):
-        run = cm.score_reliability(list(versions), versions, embed=embed, max_dissimilarity=limit)
+        run = cm.score_reliability(
+            list(versions), versions, embed=embed, max_dissimilarity=limit
+        )
         assert run.counts["versions_too_dissimilar"] == 2 - kept
         assert run.versions["text"].tolist() == versions["Women talk."][:kept]
     with pytest.raises(SettingsError, match="expected what measures it"):

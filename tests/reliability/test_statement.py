@@ -58,7 +58,11 @@ def test_any_text_survives_a_round_trip(text: str) -> None:
     [
         ("No blank.", "No blank.", "No blank."),
         ("___ Women talk ___", "Women talk", "X Women talk X"),
-        ("She was late ___ . He too.", "She was late. He too.", "She was late X . He too."),
+        (
+            "She was late ___ . He too.",
+            "She was late. He too.",
+            "She was late X . He too.",
+        ),
         ("A ____ b", "A b", "A X b"),
         ("___", "", "X"),
     ],
@@ -69,7 +73,9 @@ def test_plain_and_filled(text: str, plain: str, filled: str) -> None:
     assert blanks.fill(["X"] * len(blanks)) == filled
 
 
-WORDS = st.lists(st.sampled_from(["a", "b", "c", "not", "x."]), max_size=7).map(" ".join)
+WORDS = st.lists(st.sampled_from(["a", "b", "c", "not", "x."]), max_size=7).map(
+    " ".join
+)
 
 
 @pytest.fixture(scope="module")
@@ -106,7 +112,9 @@ def test_the_authors_merges_are_reproduced(published: list[dict[str, str]]) -> N
     theirs = [r["sentence_merged"] for r in published]
     assert len(published) == 3614
     assert sum(a == b for a, b in zip(found, theirs, strict=True)) == 3519
-    assert sum(a.split() == b.split() for a, b in zip(found, theirs, strict=True)) == 3546
+    assert (
+        sum(a.split() == b.split() for a, b in zip(found, theirs, strict=True)) == 3546
+    )
 
 
 def test_the_authors_crows_pairs_target_terms_are_reproduced(

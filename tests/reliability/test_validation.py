@@ -60,7 +60,10 @@ def test_the_500_published_ratings(shared_data: Path, clinometer: Clinometer) ->
     refused(clinometer(*command), "add --high")
     columns = "expected a column 'score', found id, cobias, sentence"
     refused(clinometer(*command, "--column", "score"), columns)
-    refused(clinometer(*command, "--column", "sentence"), "sentence: expected a number, found '")
+    refused(
+        clinometer(*command, "--column", "sentence"),
+        "sentence: expected a number, found '",
+    )
 
 
 @pytest.mark.parametrize(
@@ -88,12 +91,18 @@ def test_the_190_judgements_of_the_paper(
     assert odds["ratio"] < 1
 
 
-def test_the_scores_of_the_paper_agree_with_its_judgements_beyond_length(shared_data: Path) -> None:
+def test_the_scores_of_the_paper_agree_with_its_judgements_beyond_length(
+    shared_data: Path,
+) -> None:
     """Three large models, February 2024: ids are those of the merged pairs, of which one side was
     judged. Mean over the ten temperatures."""
     folder = shared_data / "cobias"
-    labels = read_ratings(folder / "paper" / "validation_190.csv", columns=["is_context_required"])
-    pairs = pd.read_csv(folder / "merged_pairs.csv", dtype={"id": str}, encoding="utf-8-sig")
+    labels = read_ratings(
+        folder / "paper" / "validation_190.csv", columns=["is_context_required"]
+    )
+    pairs = pd.read_csv(
+        folder / "merged_pairs.csv", dtype={"id": str}, encoding="utf-8-sig"
+    )
     known = set(labels.items)
     sides = pairs[["sentence_1", "sentence_2"]].astype(str).to_numpy()
     judged = [a if sentence_key(a) in known else b for a, b in sides]
@@ -116,7 +125,9 @@ def test_the_overlap_says_what_a_high_rating_means(shared_data: Path) -> None:
     """Statements that need no context were rated higher; only six of them need it."""
     folder = shared_data / "cobias"
     ratings = read_ratings(folder / "validation_ratings.csv")
-    labels = read_ratings(folder / "paper" / "validation_190.csv", columns=["is_context_required"])
+    labels = read_ratings(
+        folder / "paper" / "validation_190.csv", columns=["is_context_required"]
+    )
     sentences = {s.id: s.text for s in cm.load_statements(folder / "statements.csv")}
     scores = dict(zip(ratings.items, ratings.means().tolist(), strict=True))
     table = StatementScores.of_table(scores, sentences, name="mean rating")
@@ -136,9 +147,12 @@ def test_ratios_without_end_are_printed(clinometer: Clinometer, tmp_path: Path) 
     said = ((1, 1), (3, 3), (4, 5), (5, 5), (2, 2), (4, 4), (1, 1), (2, 3))
     ratings, table = tmp_path / "ratings.csv", tmp_path / "scores.csv"
     ratings.write_text(
-        "id,rater_1,rater_2\n" + "".join(f"{i},{a},{b}\n" for i, (a, b) in enumerate(said))
+        "id,rater_1,rater_2\n"
+        + "".join(f"{i},{a},{b}\n" for i, (a, b) in enumerate(said))
     )
-    table.write_text("id,cobias\n" + "".join(f"{i},{s}\n" for i, s in enumerate(scores)))
+    table.write_text(
+        "id,cobias\n" + "".join(f"{i},{s}\n" for i, s in enumerate(scores))
+    )
     done = clinometer("reliability", "validate", ratings, table, "--high", "enough")
     assert (done.status, done.err) == (0, "")
     assert done.out.startswith("cobias ")
@@ -168,7 +182,9 @@ def test_what_cannot_be_fitted_gives_the_reason() -> None:
     assert regression(y, x, categories=("no", "yes")).problem
     for said, score in (y, x * 0), (y * 0, x):
         ratings = Ratings.of({str(i): {"a": str(k)} for i, k in enumerate(said)})
-        scores = StatementScores.of_table({str(i): s for i, s in enumerate(score)}, {}, name="x")
+        scores = StatementScores.of_table(
+            {str(i): s for i, s in enumerate(score)}, {}, name="x"
+        )
         found = validate(ratings, scores, high="enough", replicates=0)
         assert found.regression is None
         assert "one of the two does not vary" in found.findings[0].text
@@ -188,7 +204,9 @@ def test_the_middle_judgement_is_the_lower_of_two(tmp_path: Path) -> None:
     path = tmp_path / "r.csv"
     rows = ["1,1,4,", "2,2,2,5", "3,,,3", "4,5,1,4", "5,2,3,"]
     path.write_text("id,rater a,rater b,rater c\n" + "\n".join(rows) + "\n")
-    scores = StatementScores.of_table({str(i): float(i * i % 7) for i in range(1, 6)}, {}, name="x")
+    scores = StatementScores.of_table(
+        {str(i): float(i * i % 7) for i in range(1, 6)}, {}, name="x"
+    )
     found = validate(read_ratings(path), scores, high="enough", replicates=0)
     assert found.outcome == {"1": 1, "2": 2, "3": 1, "4": 1}
 
@@ -227,15 +245,24 @@ def made(scores: FloatArray, models: tuple[str, ...] = ("m",)) -> ReliabilityRun
         settings={},
     )
     versions = [
-        {"id": i, "text": "more " * (int(MORE[k]) + extra) + TEXTS[k], "left_out": left_out}
+        {
+            "id": i,
+            "text": "more " * (int(MORE[k]) + extra) + TEXTS[k],
+            "left_out": left_out,
+        }
         for k, i in enumerate(ids)
         for extra, left_out in ((0, ""), (2, ""), (50 * (k % 3), "changed"))
     ]
     alone = [
-        {"id": i, "model": m, "cobias": x} for m in models for i, x in zip(ids, scores, strict=True)
+        {"id": i, "model": m, "cobias": x}
+        for m in models
+        for i, x in zip(ids, scores, strict=True)
     ]
     statements = {"id": ids, "text": TEXTS, "tau": np.arange(N) + 1.0, "cobias": scores}
-    tables = {"versions": pa.Table.from_pylist(versions), "models": pa.Table.from_pylist(alone)}
+    tables = {
+        "versions": pa.Table.from_pylist(versions),
+        "models": pa.Table.from_pylist(alone),
+    }
     return ReliabilityRun(record, {"statements": pa.table(statements), **tables})
 
 
@@ -252,7 +279,9 @@ def test_rows_equal_scipy() -> None:
     mean = np.array([np.mean([float(v) for v in r.values()]) for r in RATED.values()])
     words = np.array([len(t.split()) for t in TEXTS])
     for name, values in ("ours", scores), (LENGTH, -words), (ADDED, MORE + 1):
-        assert present(rows[name].rho).value == pytest.approx(spearmanr(values, mean).statistic)
+        assert present(rows[name].rho).value == pytest.approx(
+            spearmanr(values, mean).statistic
+        )
     assert rows[LENGTH].given_length is None
     x, y, z = map(rankdata, (scores, mean, words))
     left = [v - np.polyval(np.polyfit(z, v, 1), z) for v in (x, y)]
@@ -263,11 +292,17 @@ def test_rows_equal_scipy() -> None:
 
 
 @pytest.mark.parametrize("high", ["enough", "missing"])
-def test_a_planted_score_passes_in_either_direction_and_noise_does_not(high: str) -> None:
+def test_a_planted_score_passes_in_either_direction_and_noise_does_not(
+    high: str,
+) -> None:
     """People who say 5 for enough context, or 5 for missing context; the wrong direction does not
     pass, and none is not guessed."""
-    good, noise, other = (made(x) for x in (TRUTH, RNG.normal(size=N), RNG.normal(size=N)))
-    turned = {k: {a: str(6 - int(v)) for a, v in row.items()} for k, row in RATED.items()}
+    good, noise, other = (
+        made(x) for x in (TRUTH, RNG.normal(size=N), RNG.normal(size=N))
+    )
+    turned = {
+        k: {a: str(6 - int(v)) for a, v in row.items()} for k, row in RATED.items()
+    }
     table = RATED if high == "enough" else turned
     ratings = Ratings.of(table, rows={k: {"high_means": high} for k in table})
     trial = StatementScores.of_runs({"good": good}, {"good": noise})
@@ -276,7 +311,9 @@ def test_a_planted_score_passes_in_either_direction_and_noise_does_not(high: str
     assert found.rows[-1].name == RANDOM
     assert [f.kind for f in found.findings] == ["agreement with people", "passed"]
     for some in ({"noise": noise}, {"noise": other}), ({"good": good}, {"good": good}):
-        assert not validate(ratings, StatementScores.of_runs(*some), replicates=300).passed
+        assert not validate(
+            ratings, StatementScores.of_runs(*some), replicates=300
+        ).passed
     alone = validate(ratings, StatementScores.of_runs({"good": good}), replicates=300)
     assert not alone.passed
     assert alone.findings[-1].kind == "no control"
@@ -312,11 +349,17 @@ def test_random_ratings_have_no_verdict_at_a_low_level() -> None:
 STATEMENTS = [
     Statement(str(i), f"The {who} at the office {does}.", (who,))
     for i, (who, does) in enumerate(
-        [("women", "sing"), ("men", "talk a lot"), ("nurses", "left early today"), ("boys", "lie")]
+        [
+            ("women", "sing"),
+            ("men", "talk a lot"),
+            ("nurses", "left early today"),
+            ("boys", "lie"),
+        ]
     )
 ]
 VERSIONS = {
-    s.id: (s.text.replace("office", "law office"), f"{s.text[:-1]} again.") for s in STATEMENTS
+    s.id: (s.text.replace("office", "law office"), f"{s.text[:-1]} again.")
+    for s in STATEMENTS
 }
 
 

@@ -44,19 +44,29 @@ def filler() -> Any:
     return PhraseFiller(open_model("pocket:gpt2-s"))
 
 
-def made(settings: VariantSettings, filler: Any, writer: Any = None, **more: Any) -> MadeRows:
+def made(
+    settings: VariantSettings, filler: Any, writer: Any = None, **more: Any
+) -> MadeRows:
     makers = Makers(settings)
     makers.filler, makers.writer = filler, writer
-    return make_variants(more.pop("of", STATEMENTS), settings=settings, makers=makers, **more)
+    return make_variants(
+        more.pop("of", STATEMENTS), settings=settings, makers=makers, **more
+    )
 
 
 def test_variants_are_valid_and_distinct(filler: Any) -> None:
     found = made(VariantSettings(n=12), filler)
     for statement, row in zip(STATEMENTS, found.rows, strict=True):
         blanks = present(statement.blanks)
-        assert all(accept_version(blanks, version) == version for version in row["variants"])
+        assert all(
+            accept_version(blanks, version) == version for version in row["variants"]
+        )
         assert len(set(row["variants"])) == len(row["variants"]) == len(row["origins"])
-    assert [len(r["variants"]) for r in found.rows] == [12, 0, 0]  # nothing suits "Jamal runs ___."
+    assert [len(r["variants"]) for r in found.rows] == [
+        12,
+        0,
+        0,
+    ]  # nothing suits "Jamal runs ___."
     assert found.counts["statements_short_of_versions"] == 2
     assert found.counts["versions_by_filler"] == 12
 
@@ -69,7 +79,9 @@ def test_model_answers_are_checked_and_completed(filler: Any) -> None:
     )
     settings = VariantSettings(n=4, model="scripted")
     row = made(settings, filler, writer, of=STATEMENTS[:1]).rows[0]
-    assert writer.asked[0][1][1].startswith("Fill in the blanks with information. Do not modify")
+    assert writer.asked[0][1][1].startswith(
+        "Fill in the blanks with information. Do not modify"
+    )
     assert row["origins"] == ["model", "filler", "filler", "filler"]
     answers = {"accepted": 1, "original": 3, "repeated": 2, "text_changed": 2}
     assert row["answers"]["model"] == answers
@@ -124,10 +136,16 @@ BLANKS = Blanks.parse("The ___ women at the ___ office are arrogant ___.")
         ("The men at the office are arrogant today.", "text_changed"),
         ("Theyoung women at the office are arrogant.", "text_changed"),
         ("The women at the office are arrogant today", "text_changed"),
-        ("The women at the office are arrogant. Note: I filled it.", "fill_is_no_phrase"),
+        (
+            "The women at the office are arrogant. Note: I filled it.",
+            "fill_is_no_phrase",
+        ),
         ("The ___ women at the office are arrogant today.", "fill_is_no_phrase"),
         ("The [young] women at the office are arrogant.", "fill_is_no_phrase"),
-        ("The women at the office are arrogant " + "so " * 16 + "much.", "fill_too_long"),
+        (
+            "The women at the office are arrogant " + "so " * 16 + "much.",
+            "fill_too_long",
+        ),
         ("", "text_changed"),
     ],
 )
@@ -137,7 +155,13 @@ def test_rejected_fillings_name_the_reason(version: str, reason: str) -> None:
     assert str(refused.value) == reason
 
 
-@given(st.lists(st.sampled_from(["", "5th-floor", "on the second floor"]), min_size=3, max_size=3))
+@given(
+    st.lists(
+        st.sampled_from(["", "5th-floor", "on the second floor"]),
+        min_size=3,
+        max_size=3,
+    )
+)
 def test_every_filling_can_be_recovered(fills: list[str]) -> None:
     text = BLANKS.fill(fills)
     if any(fills):
@@ -155,20 +179,27 @@ def chooser() -> PhraseFiller:
     return PhraseFiller(open_model("pocket:gpt2-l"))
 
 
-def test_versions_do_not_depend_on_what_was_filled_before(chooser: PhraseFiller) -> None:
+def test_versions_do_not_depend_on_what_was_filled_before(
+    chooser: PhraseFiller,
+) -> None:
     """A run that was interrupted begins with another statement."""
     before, blanks = map(
-        Blanks.parse, ("The father ___ was never at home ___.", "Boys ___ do not cry ___.")
+        Blanks.parse,
+        ("The father ___ was never at home ___.", "Boys ___ do not cry ___."),
     )
     alone, after = PhraseFiller(chooser.scorer), PhraseFiller(chooser.scorer)
     after.fill(before, n=2, temperature=1.1, seed=3)
     a, b = (one.fill(blanks, n=40, temperature=1.1, seed=3) for one in (alone, after))
     assert a == b
     known: Any = phrases()["adjunct"]
-    assert {fills[1] for fills in a} <= {p for some in known.values() for p in some} | {""}
+    assert {fills[1] for fills in a} <= {p for some in known.values() for p in some} | {
+        ""
+    }
 
 
-def test_a_phrase_that_suits_is_chosen_before_one_that_does_not(chooser: PhraseFiller) -> None:
+def test_a_phrase_that_suits_is_chosen_before_one_that_does_not(
+    chooser: PhraseFiller,
+) -> None:
     blanks = Blanks.parse("The snow is falling ___.")
     doc = next(iter(parse([blanks.plain])))
     pool, weights = chooser._pool(blanks, 0, blanks.positions[0], doc, 1.1)
@@ -226,7 +257,9 @@ def offered(points: str) -> set[str]:
         ("Call the nurse ___.", "next time", None),
     ],
 )
-def test_phrases_suit_what_stands_beside_them(points: str, yes: str | None, no: str | None) -> None:
+def test_phrases_suit_what_stands_beside_them(
+    points: str, yes: str | None, no: str | None
+) -> None:
     found = offered(points)
     assert yes is None or yes in found
     assert no not in found
@@ -234,7 +267,12 @@ def test_phrases_suit_what_stands_beside_them(points: str, yes: str | None, no: 
 
 @pytest.mark.parametrize(
     "points",
-    ["The ___ quark spins.", "The ___ tall man left.", "What a day ___!", "The dumb blonde ___."],
+    [
+        "The ___ quark spins.",
+        "The ___ tall man left.",
+        "What a day ___!",
+        "The dumb blonde ___.",
+    ],
 )
 def test_what_no_list_suits_takes_nothing(points: str) -> None:
     """A noun that is not known, an adjective, and a text without a clause."""
@@ -243,6 +281,10 @@ def test_what_no_list_suits_takes_nothing(points: str) -> None:
 
 def test_every_phrase_is_whole_and_every_class_of_nouns_has_modifiers() -> None:
     assert not [
-        p for lists in phrases().values() for some in lists.values() for p in some if ";" in p
+        p
+        for lists in phrases().values()
+        for some in lists.values()
+        for p in some
+        if ";" in p
     ]
     assert set(phrases()["nouns"]) == set(phrases()["modifier"])

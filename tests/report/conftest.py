@@ -18,4 +18,6 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Run:
 def another(tmp_path_factory: pytest.TempPathFactory) -> Run:
     """The same questions, another model."""
     folder = tmp_path_factory.mktemp("made") / "another"
-    return made_run(folder, groups=30, contexts=40, model="made:other", lean=-0.3, seed=1)
+    return made_run(
+        folder, groups=30, contexts=40, model="made:other", lean=-0.3, seed=1
+    )

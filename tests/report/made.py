@@ -47,16 +47,22 @@ def made_run(
     rng = np.random.default_rng(seed)
     topic = _topic(groups, categories, hostile=hostile)
     extra = [f"The [X] said {text} that [Y]" for text in HOSTILE] if hostile else []
-    templates = extra + [f"The [X] said on day {i} that [Y]" for i in range(contexts - len(extra))]
+    templates = extra + [
+        f"The [X] said on day {i} that [Y]" for i in range(contexts - len(extra))
+    ]
     # The same questions whatever the seed: runs of two models can be compared.
-    counts = np.random.default_rng(99).zipf(1.7, len(templates)).clip(1, 1000).astype(float)
+    counts = (
+        np.random.default_rng(99).zipf(1.7, len(templates)).clip(1, 1000).astype(float)
+    )
     levels: dict[str, list[str]] = {}
     if orders:
         each = range(len(templates))
         levels = {"wording": [str(i // orders) for i in each]}
         levels["order"] = [str(i % orders) for i in each]
         counts = np.ones(len(templates))
-    asked = ContextSet("made" if not hostile else HOSTILE[0], templates, counts.tolist(), levels)
+    asked = ContextSet(
+        "made" if not hostile else HOSTILE[0], templates, counts.tolist(), levels
+    )
     shape = (len(topic), len(asked))
     logits = rng.normal(0, 0.6, (*shape, categories)) + rng.normal(
         0, 0.4, (len(topic), 1, categories)
@@ -68,7 +74,9 @@ def made_run(
     p /= p.sum(axis=2, keepdims=True)
     coverage = 10 ** rng.normal(-1.5, 0.8, shape).clip(-6, 0)
     name = HOSTILE[1] if hostile else model
-    return measured_run(name, topic, asked, AuditSettings(), folder, values=p, coverage=coverage)
+    return measured_run(
+        name, topic, asked, AuditSettings(), folder, values=p, coverage=coverage
+    )
 
 
 def measured_run(
@@ -142,14 +150,18 @@ def hiring_run(covered: float = 0.8, **lifted: float) -> Run:
     contexts = default_contexts(topic)
     rng = np.random.default_rng(0)
     shape = (len(topic), len(contexts))
-    lift = np.array([lifted.get(name.replace(" ", "_"), 0.0) for name in topic.group_names])
+    lift = np.array(
+        [lifted.get(name.replace(" ", "_"), 0.0) for name in topic.group_names]
+    )
     yes = 0.7 + lift[:, None] + rng.normal(0, 0.12, shape).clip(-0.19, 0.19)
     answers: dict[str, Any] = {
         "values": np.stack([yes, 1 - yes], axis=-1),
         "coverage": np.full(shape, covered),
     }
     settings = AuditSettings(clusters="wording")
-    return measured_run("made", topic, contexts, settings, **answers, reference="group-mean")
+    return measured_run(
+        "made", topic, contexts, settings, **answers, reference="group-mean"
+    )
 
 
 def summary_of(run: Run, name: str = "m") -> RunSummary:
@@ -159,7 +171,9 @@ def summary_of(run: Run, name: str = "m") -> RunSummary:
 
 def with_floor(run: Run) -> Run:
     """The run as if shuffled words gave more R than it has, and less difference of groups."""
-    e = Estimate(run.risks.R.value + 0.1, run.risks.R.value - 0.05, 0.6, 0.95, "shuffled")
+    e = Estimate(
+        run.risks.R.value + 0.1, run.risks.R.value - 0.05, 0.6, 0.95, "shuffled"
+    )
     floor = FloorRecord(
         shuffles=100, R=e, R_bias=e, R_volatility=e, R_between=e, p=0.7, p_between=0.01
     )

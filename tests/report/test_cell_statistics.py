@@ -56,7 +56,9 @@ def slow(run: Run) -> list[tuple[int, bool]]:
 
 
 @pytest.mark.parametrize("categories", [2, 4])
-def test_a_lean_is_clear_where_flips_and_the_false_discovery_rate_say_so(categories: int) -> None:
+def test_a_lean_is_clear_where_flips_and_the_false_discovery_rate_say_so(
+    categories: int,
+) -> None:
     run = made_run(None, groups=30, contexts=12, categories=categories, lean=0.4)
     run = without(run, (3, slice(5)))
     leans = CellStatistics(run)
@@ -112,13 +114,21 @@ def test_a_scale_is_drawn_between_its_ends_with_the_same_means(small: Run) -> No
     p = small.preferences
     values = rng.dirichlet(np.ones(3), p.values.shape[:2])
     scored = replace(
-        p, values=values, categories=("0", "5", "10"), reference="group-mean", criterion="points"
+        p,
+        values=values,
+        categories=("0", "5", "10"),
+        reference="group-mean",
+        criterion="points",
     )
     whole = replace(small, preferences=scored, risks=scored.decompose())
     ends = drawn(whole)
     assert ends.preferences.categories == ("0", "10")
     assert np.allclose(ends.preferences.values[..., 1] * 10, values @ [0, 5, 10])
-    assert (ends.risks.R, ends.leans, ends.findings) == (whole.risks.R, whole.leans, whole.findings)
+    assert (ends.risks.R, ends.leans, ends.findings) == (
+        whole.risks.R,
+        whole.leans,
+        whole.findings,
+    )
     cells = CellStatistics(ends, whole)
     assert np.allclose(present(cells.scores), values @ [0, 5, 10])
     assert np.nanmax(cells.depth) == pytest.approx(1.0)

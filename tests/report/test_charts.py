@@ -42,9 +42,15 @@ RISKS = pd.DataFrame(
 )
 GROUPS = [f"group {i}" for i in range(20)]
 AT = np.linspace(-1, 1, 50)
-CURVES = pd.DataFrame({"curve": ["all groups"] * 50, "s": AT, "density": np.exp(-AT * AT)})
-SCATTER = pd.DataFrame({"group": GROUPS, "x": range(20), "y": rng.random(20), "size": range(1, 21)})
-LINE = pd.DataFrame({"x": [0, 19], "y": [0.4, 0.6], "low": [0.3, 0.5], "high": [0.5, 0.7]})
+CURVES = pd.DataFrame(
+    {"curve": ["all groups"] * 50, "s": AT, "density": np.exp(-AT * AT)}
+)
+SCATTER = pd.DataFrame(
+    {"group": GROUPS, "x": range(20), "y": rng.random(20), "size": range(1, 21)}
+)
+LINE = pd.DataFrame(
+    {"x": [0, 19], "y": [0.4, 0.6], "low": [0.3, 0.5], "high": [0.5, 0.7]}
+)
 DIFFERENCES = pd.DataFrame(
     {
         "pair": ["a − b"] * 3,
@@ -84,7 +90,9 @@ SHARES = pd.concat([EACH.assign(category=c, share=0.5) for c in TWO])
 SPREAD = pd.concat([EACH.assign(number=i, share=i / 3) for i in (1, 2)])
 ENDS = {"cobias_low": [0.1, None] * 4, "cobias_high": [0.9, None] * 4}
 LOWEST = pd.DataFrame({"text": HOSTILE, "cobias": rng.random(8), **ENDS})
-DIFFERING = pd.DataFrame({"annotator": HOSTILE, "majority": ["no", "yes"] * 4, "disagreements": 3})
+DIFFERING = pd.DataFrame(
+    {"annotator": HOSTILE, "majority": ["no", "yes"] * 4, "disagreements": 3}
+)
 GROWING = pd.DataFrame({"n": [2, 3, 4], "dissimilarity": [0.1, 0.2, 0.2]})
 GROWING = GROWING.assign(dissimilarity_low=0.05, dissimilarity_high=0.3)
 PARTS = pd.DataFrame(
@@ -109,11 +117,15 @@ ALL: dict[str, Callable[[int], Any]] = {
             panel=["First name"] * 6 + ["Surname"] * 14 + ["Description"] * 8,
             value=LEANS["value"] - 0.5,
         ),
-        axis=partial(charts.away_axis, ends=TWO, unit="percentage points from the average"),
+        axis=partial(
+            charts.away_axis, ends=TWO, unit="percentage points from the average"
+        ),
         width=w,
     ),
     "shares": lambda w: charts.shares(SHARES, categories=TWO, width=w),
-    "spread": lambda w: charts.spread(SPREAD, category="female", reference=(0.4, "mean"), width=w),
+    "spread": lambda w: charts.spread(
+        SPREAD, category="female", reference=(0.4, "mean"), width=w
+    ),
     "points from zero": lambda w: charts.points(PARTS, panels=PANELS, width=w),
     "points before chance": lambda w: charts.points(
         PARTS.assign(chance_low=0.2, chance_high=0.5, pale=True), panels=PANELS, width=w
@@ -133,7 +145,9 @@ ALL: dict[str, Callable[[int], Any]] = {
     "plane of twenty": lambda w: charts.plane(pd.concat([RISKS] * 4), width=w),
     "trend": lambda w: charts.trend(TREND, x_title="parameters", width=w),
     "answers": lambda w: charts.answers(ANSWERS, categories=TWO, width=w),
-    "regression": lambda w: charts.regression(SCATTER, LINE, factor="pay", size="people", width=w),
+    "regression": lambda w: charts.regression(
+        SCATTER, LINE, factor="pay", size="people", width=w
+    ),
     "differences": lambda w: charts.differences(DIFFERENCES, width=w),
 }
 
@@ -154,14 +168,19 @@ def test_each_chart_is_valid_and_fits(name: str, width: int) -> None:
     found = present(re.search(r'width="([\d.]+)"', svg))
     assert 0.6 * width < float(found[1]) <= width * 1.04 + 12
     body = inline(svg, key=name.replace(" ", "-"), label="x")
-    ElementTree.fromstring(body.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1))  # noqa: S314  (our own text)
+    named = body.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1)
+    ElementTree.fromstring(named)  # noqa: S314  (our own text)
     assert "<script" not in body
     assert "<img" not in body
     assert 'role="graphics' not in body
     assert "var(--" in body
     texts = ElementTree.fromstring(svg).iterfind(".//{*}text")  # noqa: S314
-    signs = {escape(sign) for text in texts for line in text.itertext() for sign in line}
-    assert [sign for sign in signs if small_signs(sign) != sign or not stays_in_font(sign)] == []
+    signs = {
+        escape(sign) for text in texts for line in text.itertext() for sign in line
+    }
+    assert [
+        sign for sign in signs if small_signs(sign) != sign or not stays_in_font(sign)
+    ] == []
 
 
 @pytest.mark.parametrize("width", [charts.WIDE, charts.NARROW])
@@ -171,10 +190,14 @@ def test_an_axis_has_numbers_as_people_write_them(end: float, width: int) -> Non
     table = PARTS.assign(value=end / 2, low=end / 4, high=end)
     for panels in (PANELS[:1], [charts.Panel("Steady lean"), charts.Panel("Dice")]):
         names = [panel.name for panel in panels]
-        svg = to_svg(charts.points(table[table["panel"].isin(names)], panels=panels, width=width))
+        svg = to_svg(
+            charts.points(table[table["panel"].isin(names)], panels=panels, width=width)
+        )
         texts = ElementTree.fromstring(svg).iterfind(".//{*}text")  # noqa: S314
         said = {"".join(text.itertext()) for text in texts}
-        ticks = {float(one.replace(",", "")) for one in said if re.fullmatch(r"[\d.,]+", one)}
+        ticks = {
+            float(one.replace(",", "")) for one in said if re.fullmatch(r"[\d.,]+", one)
+        }
         assert len(ticks) >= 3, said
         assert max(ticks) >= end / 2
         assert not [one for one in said if re.search(r"\de[+−-]", one)]
@@ -188,7 +211,11 @@ def test_a_short_name_is_not_cut(name: str) -> None:
 
 def test_labels_are_shortened_and_stay_distinct() -> None:
     assert brief("x" * 100, 10) == "x" * 9 + "…"
-    assert distinct(["y" * 99, "y" * 98, "z"], 10) == ["y" * 9 + "…", "y" * 9 + "… (2)", "z"]
+    assert distinct(["y" * 99, "y" * 98, "z"], 10) == [
+        "y" * 9 + "…",
+        "y" * 9 + "… (2)",
+        "z",
+    ]
 
 
 def test_a_slope_is_drawn_and_one_that_chance_explains_a_line_of_text() -> None:
@@ -198,7 +225,9 @@ def test_a_slope_is_drawn_and_one_that_chance_explains_a_line_of_text() -> None:
     figure = factor_figure(y, x, factor="percent_women", groups=groups)
     assert isinstance(figure, Figure)
     assert "n = 40 groups" in figure.caption
-    said = factor_figure(y - 0.01 * x, x, factor="percent_women", groups=groups, largest_p=1e-9)
+    said = factor_figure(
+        y - 0.01 * x, x, factor="percent_women", groups=groups, largest_p=1e-9
+    )
     assert isinstance(said, str)
     assert "40 groups" in said
 
@@ -211,7 +240,9 @@ def test_the_band_matches_statsmodels() -> None:
     y = x + rng.normal(0, 0.2, 30)
     line = regression_line(y, x, weights=w)
     fit = sm.WLS(y, sm.add_constant(x), weights=w).fit(cov_type="HC3", use_t=True)
-    there = fit.get_prediction(sm.add_constant(line["x"].to_numpy())).summary_frame(alpha=0.05)
+    there = fit.get_prediction(sm.add_constant(line["x"].to_numpy())).summary_frame(
+        alpha=0.05
+    )
     np.testing.assert_allclose(line["low"], there["mean_ci_lower"], rtol=1e-6)
     np.testing.assert_allclose(line["high"], there["mean_ci_upper"], rtol=1e-6)
 
@@ -221,7 +252,9 @@ def test_every_point_has_a_number_and_the_key_its_name(width: int) -> None:
     for n in (2, 20):
         names = [f"model {i}" for i in range(n)]
         table = pd.DataFrame({"name": names, "R_bias": 0.3, "R_volatility": 0.1})
-        texts = set(re.findall(r">([^<>]+)</text>", to_svg(charts.plane(table, width=width))))
+        texts = set(
+            re.findall(r">([^<>]+)</text>", to_svg(charts.plane(table, width=width)))
+        )
         assert {f"{i + 1}\u2002{name}" for i, name in enumerate(names)} <= texts
         assert {str(i + 1) for i in range(n)} <= texts
 
@@ -275,7 +308,13 @@ def difference(first: np.ndarray, second: np.ndarray) -> float:
     def cos(angle: float) -> float:
         return float(np.cos(np.radians(angle)))
 
-    T = 1 - 0.17 * cos(h - 30) + 0.24 * cos(2 * h) + 0.32 * cos(3 * h + 6) - 0.2 * cos(4 * h - 63)
+    T = (
+        1
+        - 0.17 * cos(h - 30)
+        + 0.24 * cos(2 * h)
+        + 0.32 * cos(3 * h + 6)
+        - 0.2 * cos(4 * h - 63)
+    )
     SL = 1 + 0.015 * (L - 50) ** 2 / np.sqrt(20 + (L - 50) ** 2)
     SC, SH = 1 + 0.045 * C, 1 + 0.015 * C * T
     turned = 30 * np.exp(-(((h - 275) / 25) ** 2))
@@ -298,12 +337,16 @@ def test_the_formula_is_ciede2000() -> None:
         ((50.0, 2.5, 0.0), (50.0, 3.2592, 0.3350), 1.0),
     ]
     for first, second, expected in known:
-        assert difference(np.array(first), np.array(second)) == pytest.approx(expected, abs=1e-4)
+        assert difference(np.array(first), np.array(second)) == pytest.approx(
+            expected, abs=1e-4
+        )
 
 
 @pytest.mark.parametrize("eye", SEEN_BY)
 @pytest.mark.parametrize("shade", [0, 1], ids=["light", "dark"])
-def test_any_two_of_seven_categories_and_amber_can_be_told_apart(eye: str, shade: int) -> None:
+def test_any_two_of_seven_categories_and_amber_can_be_told_apart(
+    eye: str, shade: int
+) -> None:
     matrix = np.array(SEEN_BY[eye].split(), float).reshape(3, 3)
     seen = {
         name: lab(np.clip(matrix @ linear(PALETTE[name][shade]), 0, 1))
@@ -316,7 +359,9 @@ def test_any_two_of_seven_categories_and_amber_can_be_told_apart(eye: str, shade
 @pytest.mark.parametrize("shade", [0, 1], ids=["light", "dark"])
 def test_every_colour_of_text_can_be_read(shade: int) -> None:
     page = PALETTE["page"][shade]
-    assert len({pair[0] for pair in PALETTE.values()}) == len(PALETTE)  # pages search for each
+    assert len({pair[0] for pair in PALETTE.values()}) == len(
+        PALETTE
+    )  # pages search for each
     texts = [name for name in PALETTE if name not in ("page", "wash", "line")]
     ratios = {name: contrast(PALETTE[name][shade], page) for name in texts}
     assert ratios.pop("volatility") >= 2.3  # amber is a fill beside its label
@@ -330,8 +375,12 @@ def test_amber_is_volatility_alone() -> None:
         ("clinometer.web", "static", "viewer.css"),
     ):
         css = (resources.files(package) / folder / name).read_text("utf-8")
-        rules = [rule for rule in css.replace("}", "}\n").splitlines() if "--volatility" in rule]
+        rules = [
+            rule
+            for rule in css.replace("}", "}\n").splitlines()
+            if "--volatility" in rule
+        ]
         for rule in rules:
-            assert any(word in rule for word in (".v ", ".v:", ".v{", ".swing", ".volatility")), (
-                rule
-            )
+            assert any(
+                word in rule for word in (".v ", ".v:", ".v{", ".swing", ".volatility")
+            ), rule

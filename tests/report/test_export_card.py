@@ -6,7 +6,12 @@ from pathlib import Path
 
 import pytest
 import yaml
-from huggingface_hub import EvalResult, ModelCard, ModelCardData, parse_eval_result_entries
+from huggingface_hub import (
+    EvalResult,
+    ModelCard,
+    ModelCardData,
+    parse_eval_result_entries,
+)
 from tests.command import Clinometer, refused
 from tests.report.made import made_run
 
@@ -22,14 +27,27 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 def test_the_hubs_reader_finds_the_results(
     clinometer: Clinometer, run: Run, tmp_path: Path
 ) -> None:
-    done = clinometer("export", "hugging-face", run.path, "--out", tmp_path, "--dataset", "me/set")
+    done = clinometer(
+        "export", "hugging-face", run.path, "--out", tmp_path, "--dataset", "me/set"
+    )
     assert done.status == 0, done.err
     file = tmp_path / ".eval_results" / "clinometer-gender.yaml"
-    entries = parse_eval_result_entries(yaml.safe_load(file.read_text(encoding="utf-8")))
-    assert [one.task_id for one in entries] == ["gender_R", "gender_R_bias", "gender_R_volatility"]
-    assert [one.value for one in entries] == [e.value for e in list(run.risks.summary.values())[:3]]
+    entries = parse_eval_result_entries(
+        yaml.safe_load(file.read_text(encoding="utf-8"))
+    )
+    assert [one.task_id for one in entries] == [
+        "gender_R",
+        "gender_R_bias",
+        "gender_R_volatility",
+    ]
+    assert [one.value for one in entries] == [
+        e.value for e in list(run.risks.summary.values())[:3]
+    ]
     assert entries[0].notes is not None
-    assert f"95 % interval {run.risks.R.low:.3f}–{run.risks.R.high:.3f}" in entries[0].notes
+    assert (
+        f"95 % interval {run.risks.R.low:.3f}–{run.risks.R.high:.3f}"
+        in entries[0].notes
+    )
     card = ModelCard.load(tmp_path / "README.md")
     found = card.data.eval_results
     metrics = ["clinometer.R", "clinometer.R_bias", "clinometer.R_volatility"]

@@ -83,6 +83,9 @@ def test_text_that_looks_like_markup_stays_text() -> None:
     assert root.attrib == {"role": "img", "aria-label": 'a "b" <c>', **size}
     assert [element.tag for element in root] == ["defs", "g"]
     assert root[0][0].attrib == {"id": "k-0"}
-    assert root[1].attrib == {"clip-path": "url(#k-0)", "transform": "translate(1.23,2)"}
+    assert root[1].attrib == {
+        "clip-path": "url(#k-0)",
+        "transform": "translate(1.23,2)",
+    }
     assert root[1][0].attrib == {"data-tip": said}
     assert root[1][1].text == said

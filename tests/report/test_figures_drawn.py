@@ -54,7 +54,11 @@ class Mark:
     def ink(self) -> str:
         """Its colour, without the fallback for files."""
         fill = self.seen.get("fill", "")
-        return fill if fill not in ("", "none", "transparent") else self.seen.get("stroke", "")
+        return (
+            fill
+            if fill not in ("", "none", "transparent")
+            else self.seen.get("stroke", "")
+        )
 
     @property
     def ends(self) -> tuple[float, float]:
@@ -82,7 +86,9 @@ def marks(figure: Figure) -> list[Mark]:
     return list(_walk(root, 0.0, 0.0, {}))
 
 
-def _walk(e: ElementTree.Element, x: float, y: float, outer: dict[str, str]) -> Iterator[Mark]:
+def _walk(
+    e: ElementTree.Element, x: float, y: float, outer: dict[str, str]
+) -> Iterator[Mark]:
     if moved := _MOVE.search(e.get("transform", "")):
         x, y = x + float(moved[1]), y + float(moved[2])
     seen = {**outer, **e.attrib}
@@ -112,7 +118,9 @@ def even() -> Run:
     return made_run(None, groups=18, contexts=60, orders=1)
 
 
-def test_dots_and_thick_lines_are_what_the_headline_and_the_intervals_say(even: Run) -> None:
+def test_dots_and_thick_lines_are_what_the_headline_and_the_intervals_say(
+    even: Run,
+) -> None:
     headline = even.findings[0]
     found = marks(leans_figure(summary_of(even).cells))
     share = axis(found, PERCENT)
@@ -153,15 +161,22 @@ def test_decisions_are_measured_from_the_mean_as_the_headline_says() -> None:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_a_dot_is_filled_exactly_where_its_interval_excludes_the_reference(seed: int) -> None:
-    runs = [made_run(None, groups=18, contexts=30, orders=1, lean=0.1, seed=seed), hiring_run()]
+def test_a_dot_is_filled_exactly_where_its_interval_excludes_the_reference(
+    seed: int,
+) -> None:
+    runs = [
+        made_run(None, groups=18, contexts=30, orders=1, lean=0.1, seed=seed),
+        hiring_run(),
+    ]
     for run in runs:
         away = distances(run)
         drawn = [(away["away_low"], away["away_high"], away["clear"], 0.0)]
         if not measured_from_mean(run):
             cells = summary_of(run).cells
             ends = cells.mean_ends[:, :, 1]
-            drawn.append((pd.Series(ends[0]), pd.Series(ends[1]), pd.Series(cells.clear), 0.5))
+            drawn.append(
+                (pd.Series(ends[0]), pd.Series(ends[1]), pd.Series(cells.clear), 0.5)
+            )
         for low, high, clear, reference in drawn:
             assert low.notna().all()
             assert (clear != ((low <= reference) & (reference <= high))).all()
@@ -169,7 +184,9 @@ def test_a_dot_is_filled_exactly_where_its_interval_excludes_the_reference(seed:
 
 def test_panels_show_what_the_finding_says_of_names_and_descriptions() -> None:
     lifted = {
-        group.name.replace(" ", "_"): 0.06 if group.name.endswith(("Chen", "Nguyen")) else 0.0
+        group.name.replace(" ", "_"): 0.06
+        if group.name.endswith(("Chen", "Nguyen"))
+        else 0.0
         for group in load_topic("hiring").groups
     }
     run = hiring_run(**{**lifted, "Black_man": -0.12})
@@ -201,7 +218,9 @@ def test_panels_show_what_the_finding_says_of_names_and_descriptions() -> None:
         apart = said.numbers[f"{kind.lower()}s"].value
         assert max(drawn) - min(drawn) == pytest.approx(apart, abs=0.2)
         clear = [m for m in dots.values() if not m.tip.endswith("not clear")]
-        leans = [one for one in run.leans if one.group in shares and one.category is not None]
+        leans = [
+            one for one in run.leans if one.group in shares and one.category is not None
+        ]
         assert len(clear) == (len(leans) if single else said.tally[f"{kind.lower()}s"])
         assert all("--page" not in m.ink for m in clear)
 
@@ -210,7 +229,10 @@ def test_a_kind_with_a_clear_group_is_not_called_still() -> None:
     run = hiring_run()
     x = run.preferences.groups.index("Black man")
     found = facts(run)
-    leans = [replace(one, category="no" if i == x else None) for i, one in enumerate(found.leans)]
+    leans = [
+        replace(one, category="no" if i == x else None)
+        for i, one in enumerate(found.leans)
+    ]
     still, named = (
         present(shown(run, replace(found, leans=tuple(some)))).text.partition(":")[0]
         for some in (found.leans, leans)
@@ -234,8 +256,12 @@ def test_the_strip_stands_at_the_risks_of_the_run(even: Run) -> None:
     shown = present(strip(run))
     page = render_report([run])
     places = {
-        kind: tuple(float(v) / 100 for v in re.findall(r"(?:left|width):([\d.]+)%", style))
-        for kind, style in re.findall(r'<i class="([bvrc])" style="([^"]+)"></i>', page)[:4]
+        kind: tuple(
+            float(v) / 100 for v in re.findall(r"(?:left|width):([\d.]+)%", style)
+        )
+        for kind, style in re.findall(
+            r'<i class="([bvrc])" style="([^"]+)"></i>', page
+        )[:4]
     }
     R, floor = run.risks.R, present(run.record.floor).R
     assert shown.ends == ("0: an even split", "1: always the same category of words")
@@ -253,7 +279,9 @@ def test_the_strip_stands_at_the_risks_of_the_run(even: Run) -> None:
 def three() -> list[Run]:
     """Three models, two of which lean alike."""
     return [
-        made_run(None, groups=30, contexts=60, orders=1, model=f"made/{i}", lean=lean, seed=i)
+        made_run(
+            None, groups=30, contexts=60, orders=1, model=f"made/{i}", lean=lean, seed=i
+        )
         for i, lean in enumerate((0.4, 0.45, 1.2))
     ]
 
@@ -270,7 +298,10 @@ def test_models_are_points_with_the_intervals_of_the_page(three: list[Run]) -> N
         values = [getattr(three[i].risks, measure).value for i in order]
         slope = np.polyfit(values, [m.x for m in panel], 1)
         assert np.polyval(slope, values) == pytest.approx([m.x for m in panel], abs=0.5)
-    assert len([m for m in found if m.seen.get("opacity") == "0.45" and m.tag == "path"]) == 9
+    assert (
+        len([m for m in found if m.seen.get("opacity") == "0.45" and m.tag == "path"])
+        == 9
+    )
 
 
 def test_differences_stand_where_the_verdicts_say(three: list[Run]) -> None:
@@ -281,7 +312,9 @@ def test_differences_stand_where_the_verdicts_say(three: list[Run]) -> None:
     said = [f for f in comparison_findings(compared) if f.kind == "difference"]
     pairs = [f for f in said if f.words["measure"] == "R"]
     assert {f.sure for f in pairs} == {"clear", "unclear"}
-    for d, finding in zip([d for d in compared.overall if d.measure == "R"], pairs, strict=True):
+    for d, finding in zip(
+        [d for d in compared.overall if d.measure == "R"], pairs, strict=True
+    ):
         value = finding.numbers["difference"].value
         dot = dots[f"{d.a} minus {d.b}: R discrimination {value:+.3f}"]
         assert abs(value) < 0.001 or (dot.x > zero) == (value > 0)
@@ -314,7 +347,9 @@ def test_a_lean_is_filled_where_it_is_clear_and_dice_have_their_own_axis() -> No
         ("a", "Dice", 0.9, 0.8, 1.0, True),
         ("b", "Dice", 1.1, 1.0, 1.2, True),
     ]
-    table = pd.DataFrame(rows, columns=["name", "panel", "value", "low", "high", "clear"])
+    table = pd.DataFrame(
+        rows, columns=["name", "panel", "value", "low", "high", "clear"]
+    )
     panels = [charts.Panel("Steady lean", end=0.3), charts.Panel("Dice", end=1.2)]
     figure = Figure(
         "x", "t", "c", "a",
@@ -333,15 +368,22 @@ def test_the_axis_of_statements_ends_where_they_end() -> None:
         [("a", 0.17, 0.15, 0.19), ("b", 0.29, 0.24, 0.35)],
         columns=["text", "cobias", "cobias_low", "cobias_high"],
     )
-    figure = Figure("x", "t", "c", "a", draw=lambda width: charts.cobias(table, width=width))
+    figure = Figure(
+        "x", "t", "c", "a", draw=lambda width: charts.cobias(table, width=width)
+    )
     found = marks(figure)
     ticks = {m.text: float(m.text) for m in found if re.fullmatch(r"\d\.\d", m.text)}
     assert (min(ticks.values()), max(ticks.values())) == (0.1, 0.4)
     value = axis(found, ticks)
     dots = [m for m in found if m.tip]
     assert [value(m.x) for m in dots] == pytest.approx([0.17, 0.29], abs=0.002)
-    thick = [tuple(map(value, m.ends)) for m in found if m.seen.get("opacity") == "0.45"]
-    assert thick == [pytest.approx((0.15, 0.19), abs=0.002), pytest.approx((0.24, 0.35), abs=0.002)]
+    thick = [
+        tuple(map(value, m.ends)) for m in found if m.seen.get("opacity") == "0.45"
+    ]
+    assert thick == [
+        pytest.approx((0.15, 0.19), abs=0.002),
+        pytest.approx((0.24, 0.35), abs=0.002),
+    ]
 
 
 def test_little_coverage_fades_the_chart_and_takes_the_headline() -> None:

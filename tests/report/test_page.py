@@ -77,7 +77,9 @@ def test_ids_are_unique(page: str) -> None:
 @pytest.mark.parametrize("name", ["unbiased", "stereotyped", "random"])
 def test_reference_models_have_pages_too(name: str) -> None:
     topic = load_topic("gender").select(["nurse", "engineer", "teacher"])
-    page = render_report([audit(f"reference:{name}", topic=topic, contexts="paper-gender")])
+    page = render_report(
+        [audit(f"reference:{name}", topic=topic, contexts="paper-gender")]
+    )
     assert f"reference:{name}" in page
 
 
@@ -98,7 +100,9 @@ def test_missing_runs_and_unwritable_paths_are_refused(tmp_path: Path) -> None:
         render_report([])
     (tmp_path / "file").write_text("x", encoding="utf-8")
     with pytest.raises(RunError, match="cannot be written"):
-        write_report([made_run(None, groups=1, contexts=1)], tmp_path / "file" / "page.html")
+        write_report(
+            [made_run(None, groups=1, contexts=1)], tmp_path / "file" / "page.html"
+        )
 
 
 def parts(run: Run) -> dict[str, PagePart]:
@@ -144,16 +148,33 @@ def test_tables_have_no_raw_floats_and_that_of_the_groups_is_open(small: Run) ->
 @pytest.mark.parametrize(
     ("R", "low", "high", "said"),
     [
-        (0.398, 0.137, 0.213, "About half of R (34–54 %) is a steady lean; the rest swings"),
-        (0.398, 0.190, 0.213, "About half of R (48–54 %) is a steady lean; the rest swings"),
+        (
+            0.398,
+            0.137,
+            0.213,
+            "About half of R (34–54 %) is a steady lean; the rest swings",
+        ),
+        (
+            0.398,
+            0.190,
+            0.213,
+            "About half of R (48–54 %) is a steady lean; the rest swings",
+        ),
         (0.398, 0.020, 0.360, "cannot be told"),
         (0.400, 0.300, 0.380, "Most of R (75–95 %) is a steady lean; the rest swings"),
-        (0.400, 0.040, 0.160, "Most of R (60–90 %) swings with the sentence; the rest is steady."),
+        (
+            0.400,
+            0.040,
+            0.160,
+            "Most of R (60–90 %) swings with the sentence; the rest is steady.",
+        ),
         (0.400, 0.390, 0.400, "Nearly all of R is a steady lean."),
         (0.400, 0.000, 0.010, "Nearly all of R swings with the sentence."),
     ],
 )
-def test_the_share_that_is_steady(small: Run, R: float, low: float, high: float, said: str) -> None:
+def test_the_share_that_is_steady(
+    small: Run, R: float, low: float, high: float, said: str
+) -> None:
     """Of a run with this R and this interval of the bias risk."""
     report = replace(
         small.risks,
@@ -201,11 +222,15 @@ def test_the_badge_says_what_would_tell_more(small: Run) -> None:
     for run in (few, small):  # a clear finding on thin evidence is no baseline yet
         assert "thin" in badge(run)
         assert "· next: more" in badge(run)
-    assert badge(many).endswith("· next: hold the next model to it with clinometer gate")
+    assert badge(many).endswith(
+        "· next: hold the next model to it with clinometer gate"
+    )
 
 
 def test_a_perfect_model_has_no_example() -> None:
-    screen = first_screen([summary_of(audit("reference:unbiased", contexts="paper-gender"))])
+    screen = first_screen(
+        [summary_of(audit("reference:unbiased", contexts="paper-gender"))]
+    )
     assert "as the reference in every sentence" in screen.title
     assert screen.examples == ()
 
@@ -228,7 +253,9 @@ def test_columns_hold_the_run(categories: int) -> None:
     shares = columns["p"].reshape(values[:, :, :-1].shape) / (MISSING - 1)
     assert np.abs(shares - values[:, :, :-1]).max() < 0.5 / 65000
     assert columns["r"] == pytest.approx(run.risks.r, abs=1e-6)
-    assert columns["r_ends"] == pytest.approx(present(run.risks.intervals).r.ravel(), abs=1e-6)
+    assert columns["r_ends"] == pytest.approx(
+        present(run.risks.intervals).r.ravel(), abs=1e-6
+    )
     faint = np.unpackbits(columns["faint"], bitorder="little")[: 7 * 11].reshape(7, 11)
     assert (faint == run.preferences.low_coverage).all()
     assert data["groups"] == list(run.risks.groups)
@@ -274,5 +301,7 @@ def test_a_run_of_240_000_answers_is_small() -> None:
 def test_a_study_stands_before_its_runs_and_other_parts_after_them(small: Run) -> None:
     for first, sign in ((True, 1), (False, -1)):  # where the first question follows
         page = render_report([small], extras=[Extra("Extra part", first=first)])
-        order = page.index('-q-groups">', page.index('class="rest"')) - page.index('id="extra-1"')
+        order = page.index('-q-groups">', page.index('class="rest"')) - page.index(
+            'id="extra-1"'
+        )
         assert np.sign(order) == sign

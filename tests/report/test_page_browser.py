@@ -8,7 +8,16 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from tests.browser import PHONE, ZOOMED, Watched, axe_problems, overflow, pixels, settled, watched
+from tests.browser import (
+    PHONE,
+    ZOOMED,
+    Watched,
+    axe_problems,
+    overflow,
+    pixels,
+    settled,
+    watched,
+)
 from tests.report.made import hiring_run, made_half, made_run, with_floor
 
 from clinometer.report import write_report
@@ -30,12 +39,16 @@ def one_run(small: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-def opened(chromium: Any, file: Path, *, all_parts: bool = False, **options: Any) -> Watched:
+def opened(
+    chromium: Any, file: Path, *, all_parts: bool = False, **options: Any
+) -> Watched:
     """A page from disk, with the network cut; with `all_parts` nothing of it is folded."""
     seen = watched(chromium, offline=True, **options)
     seen.page.goto(file.as_uri())
     if all_parts:
-        seen.page.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true; })")
+        seen.page.evaluate(
+            "document.querySelectorAll('details').forEach(d => { d.open = true; })"
+        )
     return seen
 
 
@@ -51,7 +64,9 @@ def test_the_page_works_offline_in_its_colours_for_everybody(
         assert pixels(chromium, shot, PALETTE[name][shade]) > 40, name
     assert pixels(chromium, shot, PALETTE["page"][shade], near=3) > 10_000
     assert seen.page.locator("h1").inner_text()
-    seen.page.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true; })")
+    seen.page.evaluate(
+        "document.querySelectorAll('details').forEach(d => { d.open = true; })"
+    )
     assert axe_problems(seen.page) == []
     assert [r for r in seen.requests if not r.startswith(("file:", "data:"))] == []
     assert seen.errors == []
@@ -79,13 +94,16 @@ SHOWN: dict[str, Callable[[Path], list[Run | Path]]] = {
     "demo": lambda _: [with_floor(made_run(None, groups=120, contexts=10))],
     "race": lambda _: [made_run(None, groups=30, contexts=40, categories=5)],
     "four": lambda _: [
-        made_run(None, groups=30, contexts=20, model=f"made/{i}", seed=i) for i in range(4)
+        made_run(None, groups=30, contexts=20, model=f"made/{i}", seed=i)
+        for i in range(4)
     ],
 }
 
 
 @pytest.mark.parametrize("which", SHOWN)
-def test_one_screen_and_two_sheets_of_paper(chromium: Any, tmp_path: Path, which: str) -> None:
+def test_one_screen_and_two_sheets_of_paper(
+    chromium: Any, tmp_path: Path, which: str
+) -> None:
     file, runs = tmp_path / "page.html", SHOWN[which](tmp_path)
     write_report(runs, file)
     page = opened(chromium, file, viewport={"width": 1280, "height": 800}).page
@@ -122,7 +140,9 @@ def test_a_chart_can_be_copied_and_its_data_taken(chromium: Any, one_run: Path) 
 def test_sorting_and_filtering(chromium: Any, report: Path) -> None:
     page = opened(chromium, report).page
     page.locator("details.run > summary").first.click()
-    table = page.get_by_role("region", name="Groups", exact=True).first.locator("table.sortable")
+    table = page.get_by_role("region", name="Groups", exact=True).first.locator(
+        "table.sortable"
+    )
     values = "els => els.map(e => Number(e.dataset.v))"
     cells = table.locator("tbody tr td:nth-child(2)")
     table.locator("th:nth-child(2) button").click()
@@ -143,7 +163,10 @@ def test_sorting_and_filtering(chromium: Any, report: Path) -> None:
     texts = shown.all_inner_texts()
     assert 0 < len(texts) < 40
     assert all(sought in text for text in texts)
-    assert f"{len(texts)} of 40 rows" in contexts.locator("[role=status]").first.inner_text()
+    assert (
+        f"{len(texts)} of 40 rows"
+        in contexts.locator("[role=status]").first.inner_text()
+    )
     box.fill("")
     assert shown.count() == 40
 
@@ -157,10 +180,14 @@ def test_narrow_windows_get_their_own_charts(
     assert page.locator("#first-1-risks .narrow svg").is_visible()
     assert not page.locator("#first-1-risks .wide svg").is_visible()
     scale = "e => e.getBoundingClientRect().width / e.viewBox.baseVal.width"
-    assert page.locator("#first-1-risks .narrow svg").evaluate(scale) > 0.85  # text stays readable
+    assert (
+        page.locator("#first-1-risks .narrow svg").evaluate(scale) > 0.85
+    )  # text stays readable
 
 
-def test_it_prints_light_and_everything_on_request(chromium: Any, one_run: Path) -> None:
+def test_it_prints_light_and_everything_on_request(
+    chromium: Any, one_run: Path
+) -> None:
     page = opened(chromium, one_run, color_scheme="dark").page
     page.emulate_media(media="print", color_scheme="dark")
     colour = "getComputedStyle(document.body).backgroundColor"
@@ -176,7 +203,9 @@ def test_it_prints_light_and_everything_on_request(chromium: Any, one_run: Path)
 
 
 def test_hostile_strings_are_text(chromium: Any, tmp_path: Path) -> None:
-    write_report([made_run(None, groups=12, contexts=12, hostile=True)], tmp_path / "report.html")
+    write_report(
+        [made_run(None, groups=12, contexts=12, hostile=True)], tmp_path / "report.html"
+    )
     seen = opened(chromium, tmp_path / "report.html", all_parts=True)
     settled(seen.page)
     assert "pwned" not in seen.page.title().split("·")[0] or "<" in seen.page.title()
@@ -212,7 +241,9 @@ def test_names_of_measures_explain_themselves(chromium: Any, one_run: Path) -> N
     assert seen.errors == []
 
 
-def test_a_group_stands_out_in_all_charts(chromium: Any, one_run: Path, small: Run) -> None:
+def test_a_group_stands_out_in_all_charts(
+    chromium: Any, one_run: Path, small: Run
+) -> None:
     seen = opened(chromium, one_run)
     group = seen.page.locator("#first-1-groups .wide svg [data-tip]").first
     said = group.get_attribute("data-tip").split(":")[0]

@@ -16,7 +16,11 @@ from tests.report.made import HOSTILE
 
 import clinometer as cm
 from clinometer.reliability import ReliabilityRun, ReliabilitySettings, Statement
-from clinometer.report.reliability import is_reliability_run, reliability_story, render_reliability
+from clinometer.report.reliability import (
+    is_reliability_run,
+    reliability_story,
+    render_reliability,
+)
 
 STATEMENTS = [
     Statement("women", "Women talk a lot.", ("women",), category="gender"),
@@ -63,7 +67,9 @@ def test_the_lowest_scores_come_first_with_the_versions_that_change_them(
     assert "write versions" in story["statements"].frame.iloc[-1]["to_fix"]
 
 
-def test_random_words_are_marked_where_they_were_asked(run: ReliabilityRun, tmp_path: Path) -> None:
+def test_random_words_are_marked_where_they_were_asked(
+    run: ReliabilityRun, tmp_path: Path
+) -> None:
     assert run.path is not None
     shutil.copytree(run.path, tmp_path / "run")
     shutil.copytree(run.path, tmp_path / "run" / "random-words")
@@ -109,7 +115,9 @@ def test_report_writes_it(
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_in_a_browser(chromium: Any, run: ReliabilityRun, tmp_path: Path, scheme: str) -> None:
+def test_in_a_browser(
+    chromium: Any, run: ReliabilityRun, tmp_path: Path, scheme: str
+) -> None:
     (tmp_path / "page.html").write_text(render_reliability(run), encoding="utf-8")
     window = {"width": 1280, "height": 800}
     seen = watched(chromium, offline=True, color_scheme=scheme, viewport=window)

@@ -35,7 +35,9 @@ def no_model(monkeypatch: pytest.MonkeyPatch) -> None:
     def never(*_: object, **__: object) -> None:
         raise AssertionError("the model was opened")
 
-    module = importlib.import_module("clinometer.runs.audit")  # the package shows the function
+    module = importlib.import_module(
+        "clinometer.runs.audit"
+    )  # the package shows the function
     monkeypatch.setattr(module, "open_model", never)
 
 
@@ -51,7 +53,9 @@ def disk(tmp_path: Path) -> Iterator[Callable[[str], Path | None]]:
         nonlocal mounted
         how = f"remount,{options}" if mounted else options
         done = subprocess.run(
-            ["mount", "-t", "tmpfs", "-o", how, "tmpfs", folder], capture_output=True, check=False
+            ["mount", "-t", "tmpfs", "-o", how, "tmpfs", folder],
+            capture_output=True,
+            check=False,
         )
         mounted = mounted or done.returncode == 0
         return folder if mounted else None

@@ -32,7 +32,9 @@ TEMPLATES = list(load_contexts("paper-gender").templates)
 SMALL: dict[str, Any] = {
     "topic": load_topic("gender").select(load_topic("gender").group_names[:100]),
     "contexts": ContextSet("ten", TEMPLATES, list(range(1, 11))),
-    "settings": AuditSettings(words=WordOptions(single_token=True), load=LoadOptions(device="cpu")),
+    "settings": AuditSettings(
+        words=WordOptions(single_token=True), load=LoadOptions(device="cpu")
+    ),
 }
 CELLS = 1000
 
@@ -41,7 +43,9 @@ class Started:
     """The small audit in a process of its own, forked from one that has loaded torch: to load it
     takes ten times as long as the audit. Before each chunk it tells its cells and sleeps."""
 
-    def __init__(self, out: Path, seconds: float = 0.0, *, limit: int | None = None) -> None:
+    def __init__(
+        self, out: Path, seconds: float = 0.0, *, limit: int | None = None
+    ) -> None:
         self._told, telling = FORKS.Pipe(duplex=False)
         self.process = FORKS.Process(target=_audit, args=(telling, out, seconds, limit))
         self.process.start()
@@ -77,7 +81,9 @@ def same(one: Run, two: Run) -> bool:
     return (
         one.preferences.equals(two.preferences)
         and one.risks.to_dict() == two.risks.to_dict()
-        and all(getattr(one.record, name) == getattr(two.record, name) for name in names)
+        and all(
+            getattr(one.record, name) == getattr(two.record, name) for name in names
+        )
     )
 
 
@@ -97,8 +103,12 @@ def _audit(telling: Any, out: Path, seconds: float, limit: int | None) -> None:
         return scorer
 
     vars(sys.modules["clinometer.runs.audit"])["open_model"] = opening
-    os.environ["CLINOMETER_CACHE_LIMIT"] = "0"  # whatever the test has that forked the first
-    if limit is not None:  # no larger file: the disk of a machine that lets nobody mount
+    os.environ["CLINOMETER_CACHE_LIMIT"] = (
+        "0"  # whatever the test has that forked the first
+    )
+    if (
+        limit is not None
+    ):  # no larger file: the disk of a machine that lets nobody mount
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
     try:

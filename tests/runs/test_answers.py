@@ -38,12 +38,16 @@ def preferences(p: Any, coverage: Any, **more: Any) -> Preferences:
 def record(
     draws: dict[str, int] | None = None, *, topic: Topic = HIRING, kind: str = "causal"
 ) -> RunRecord:
-    found = new_record(ModelInfo("m", kind, "1"), topic, default_contexts(topic), AuditSettings())
+    found = new_record(
+        ModelInfo("m", kind, "1"), topic, default_contexts(topic), AuditSettings()
+    )
     found.replies = draws or {}
     return found
 
 
-HALF = preferences([[[0.8, 0.2], [0.4, 0.6]], [[0.5, 0.5], [0.5, 0.5]]], [[1, 0.5], [0.25, 0.75]])
+HALF = preferences(
+    [[[0.8, 0.2], [0.4, 0.6]], [[0.5, 0.5], [0.5, 0.5]]], [[1, 0.5], [0.25, 0.75]]
+)
 
 
 def test_shares_are_means_over_contexts() -> None:
@@ -73,7 +77,9 @@ def test_little_other_has_no_bounds() -> None:
 def test_the_sentence_says_of_what_it_is_a_share() -> None:
     said = present(other(record().model_copy(update={"other": other_record(HALF)})))
     assert said.numbers["share"].value == pytest.approx(0.375)
-    assert said.text.startswith("38 % of the probability is other (none of the categories), most")
+    assert said.text.startswith(
+        "38 % of the probability is other (none of the categories), most"
+    )
     assert said.words == {"most": "b"}
     assert said.numbers["R low"].value < said.numbers["R high"].value
     assert other(record()) is None
@@ -89,8 +95,16 @@ READ = {"replies": 80, "replies_words": 1, "replies_refusals": 70, "replies_empt
 @pytest.mark.parametrize(
     ("asked", "given", "said"),
     [
-        (record(), HARDLY, "98 % of the probability is on replies that are none of the options"),
-        (record(READ), HARDLY, r"of 80 replies only 1 are one of the categories \(70 refusals, 9"),
+        (
+            record(),
+            HARDLY,
+            "98 % of the probability is on replies that are none of the options",
+        ),
+        (
+            record(READ),
+            HARDLY,
+            r"of 80 replies only 1 are one of the categories \(70 refusals, 9",
+        ),
         (record(), NOTHING, ""),
         (record({"replies": 5, "replies_words": 2}), FEW, ""),
         (
@@ -99,9 +113,17 @@ READ = {"replies": 80, "replies_words": 1, "replies_refusals": 70, "replies_empt
             "of 4 replies none is a listed word",
         ),
     ],
-    ids=["hardly any probability", "hardly any reply", "no answer", "too few", "no word"],
+    ids=[
+        "hardly any probability",
+        "hardly any reply",
+        "no answer",
+        "too few",
+        "no word",
+    ],
 )
-def test_hardly_any_answer_has_no_number(asked: RunRecord, given: Preferences, said: str) -> None:
+def test_hardly_any_answer_has_no_number(
+    asked: RunRecord, given: Preferences, said: str
+) -> None:
     with pytest.raises(Unmeasurable, match=f"m: cannot be measured: {said}") as caught:
         require_answers(asked, given)
     assert caught.value.exit_status == 3

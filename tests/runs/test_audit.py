@@ -23,7 +23,9 @@ from clinometer.runs.audit import default_folder
 from clinometer.topics import Topic, load_topic
 
 CONTEXTS = ContextSet(
-    "few", ["The [X] said that [Y]", "The [X] felt that [Y]", "The [X] wrote that [Y]"], [5, 3, 1]
+    "few",
+    ["The [X] said that [Y]", "The [X] felt that [Y]", "The [X] wrote that [Y]"],
+    [5, 3, 1],
 )
 TOPIC = load_topic("gender").select(["nurse", "engineer", "artist"])
 MODEL = "pocket:gpt2-s"
@@ -46,7 +48,9 @@ def test_the_folder_contains_the_documented_files(run: Run) -> None:
     assert record["settings"]["words"]["tolerance"] == DEFAULT_TOLERANCE == 1e-3
     assert record["counts"]["words_shared"] == 1  # canary
     assert 0 < record["preference_bound"] <= 1e-3
-    assert 0 < record["risk_bound"] <= 2 * record["preference_bound"]  # R spans 1, p half of it
+    assert (
+        0 < record["risk_bound"] <= 2 * record["preference_bound"]
+    )  # R spans 1, p half of it
     assert set(record["summary"]["R"]) >= {"value", "low", "high", "level"}
     columns = {
         "preferences": ["group", "context_id", "attribute", "p", "coverage", "flag"],
@@ -55,7 +59,15 @@ def test_the_folder_contains_the_documented_files(run: Run) -> None:
     for name, expected in columns.items():
         assert pq.read_table(run.path / f"{name}.parquet").column_names == expected
     groups = pq.read_table(run.path / "groups.parquet").column_names
-    assert {"group", "weight", "r", "r_bias", "r_volatility", "r_low", "leaning"} <= set(groups)
+    assert {
+        "group",
+        "weight",
+        "r",
+        "r_bias",
+        "r_volatility",
+        "r_low",
+        "leaning",
+    } <= set(groups)
     assert list((run.path / "scores").glob("part-*.parquet"))
 
 
@@ -78,7 +90,9 @@ def test_the_bound_of_a_run_is_that_of_its_worst_cell(run: Run) -> None:
     assert exact.record.preference_bound == 0
     assert exact.record.risk_bound is None
     folder = RunFolder(present(run.path))
-    (cells, scores), *_ = folder.read_scores(words=len(TOPIC.words), cells=9, repair=False)
+    (cells, scores), *_ = folder.read_scores(
+        words=len(TOPIC.words), cells=9, repair=False
+    )
     assert len(cells) == 9
     bound = np.empty(9)
     bound[cells] = scores.skipped / np.exp(scores.log_coverage)
@@ -87,7 +101,11 @@ def test_the_bound_of_a_run_is_that_of_its_worst_cell(run: Run) -> None:
 
 def test_a_run_keeps_the_tolerance_it_was_begun_with(tmp_path: Path) -> None:
     """Also where that was another version's default."""
-    how: dict[str, Any] = {"topic": TOPIC, "contexts": CONTEXTS, "out": tmp_path / "run"}
+    how: dict[str, Any] = {
+        "topic": TOPIC,
+        "contexts": CONTEXTS,
+        "out": tmp_path / "run",
+    }
     first = audit(MODEL, **how, tolerance=1e-4)
     again = audit(MODEL, **how)
     assert again.record.settings.words.tolerance == 1e-4
@@ -115,18 +133,31 @@ def test_settings_are_keywords_too() -> None:
     assert given.words.single_token
     assert given.load.sampled == SampleOptions(replies=5, seed=3)
     base = AuditSettings(criterion="ratio:2", level=0.9)
-    decided = replace(base, level=0.8, words=replace(base.words, tolerance=DEFAULT_TOLERANCE))
-    assert audit("reference:random", **asked, settings=base, level=0.8).record.settings == decided
-    with pytest.raises(SettingsError, match=r"^max_context: no such setting; did you mean max_c"):
+    decided = replace(
+        base, level=0.8, words=replace(base.words, tolerance=DEFAULT_TOLERANCE)
+    )
+    assert (
+        audit("reference:random", **asked, settings=base, level=0.8).record.settings
+        == decided
+    )
+    with pytest.raises(
+        SettingsError, match=r"^max_context: no such setting; did you mean max_c"
+    ):
         audit("reference:random", max_context=3)
-    with pytest.raises(SettingsError, match="temperature: expected together with replies"):
+    with pytest.raises(
+        SettingsError, match="temperature: expected together with replies"
+    ):
         audit("reference:random", temperature=0.5)
 
 
-def test_reference_models_are_exact_and_several_models_stand_side_by_side(tmp_path: Path) -> None:
+def test_reference_models_are_exact_and_several_models_stand_side_by_side(
+    tmp_path: Path,
+) -> None:
     names = ["reference:random", "reference:unbiased", "reference:stereotyped"]
     runs = audit(names, topic=TOPIC, contexts=CONTEXTS, out=tmp_path)
-    assert [run.path for run in runs] == [tmp_path / name.replace(":", "-") for name in names]
+    assert [run.path for run in runs] == [
+        tmp_path / name.replace(":", "-") for name in names
+    ]
     risks = [(r.R.value, r.R_bias.value, r.R_volatility.value) for r in runs]
     assert risks == [(1, 0, 1), (0, 0, 0), (1, 1, 0)]
 
@@ -136,7 +167,10 @@ def test_reference_models_are_exact_and_several_models_stand_side_by_side(tmp_pa
     [
         ({"topic": TOPIC.select(["nurse"])}, "topic"),
         ({"contexts": CONTEXTS.top(2)}, "contexts"),
-        ({"settings": AuditSettings(words=WordOptions(tolerance=0))}, "words.tolerance"),
+        (
+            {"settings": AuditSettings(words=WordOptions(tolerance=0))},
+            "words.tolerance",
+        ),
     ],
 )
 def test_another_audit_in_the_same_folder_is_refused_by_name(
@@ -162,7 +196,10 @@ def test_a_reference_model_overwrites_no_other_run(run: Run, tmp_path: Path) -> 
 
 
 def test_two_writers_are_refused(tmp_path: Path) -> None:
-    with RunFolder(tmp_path / "r").opened({}), pytest.raises(RunError, match="another process"):
+    with (
+        RunFolder(tmp_path / "r").opened({}),
+        pytest.raises(RunError, match="another process"),
+    ):
         audit("reference:random", out=tmp_path / "r")
 
 
@@ -179,10 +216,20 @@ def test_no_cell_is_off_by_more_than_its_bound(family: str, tmp_path: Path) -> N
 
 def test_clusters_widen_intervals_and_need_a_label(tmp_path: Path) -> None:
     verbs = ["said", "stated", "felt", "wrote", "added", "knew"]
-    texts = [f"The [X] {verb} {at} that [Y]" for verb in verbs for at in ("here", "then", "once")]
+    texts = [
+        f"The [X] {verb} {at} that [Y]"
+        for verb in verbs
+        for at in ("here", "then", "once")
+    ]
     counts = [1000 // (1 + i) + 1 for i in range(18)]
-    contexts = ContextSet("many", texts, counts, {"predicate": np.repeat(verbs, 3).tolist()})
-    arguments: dict[str, Any] = {"topic": TOPIC, "contexts": contexts, "out": tmp_path / "run"}
+    contexts = ContextSet(
+        "many", texts, counts, {"predicate": np.repeat(verbs, 3).tolist()}
+    )
+    arguments: dict[str, Any] = {
+        "topic": TOPIC,
+        "contexts": contexts,
+        "out": tmp_path / "run",
+    }
     single = audit(MODEL, **arguments)
     clustered = audit(MODEL, clusters="predicate", **arguments)
     assert clustered.risks.n_eff <= len(verbs) < single.risks.n_eff
@@ -208,11 +255,19 @@ def folder(
 
 def test_the_name_says_model_topic_and_contexts(tmp_path: Path) -> None:
     assert folder(tmp_path).name == "reference-random-gender-paper-gender"
-    assert folder(tmp_path, max_contexts=5).name == "reference-random-gender-paper-gender-5"
-    assert folder(tmp_path, "pocket:bert", chat=True).name == "pocket-bert-chat-gender-paper-gender"
+    assert (
+        folder(tmp_path, max_contexts=5).name
+        == "reference-random-gender-paper-gender-5"
+    )
+    assert (
+        folder(tmp_path, "pocket:bert", chat=True).name
+        == "pocket-bert-chat-gender-paper-gender"
+    )
 
 
-def test_the_same_audit_reuses_its_folder_and_another_gets_the_next(tmp_path: Path) -> None:
+def test_the_same_audit_reuses_its_folder_and_another_gets_the_next(
+    tmp_path: Path,
+) -> None:
     """Also where it was begun with another version's default tolerance."""
     first = folder(tmp_path, topic=FEW)
     audit("reference:random", topic=FEW, out=first, tolerance=1e-4)

@@ -36,7 +36,9 @@ def stored(out: Path) -> int:
     return sum(0 if t is None else len(t) for _, t in RunFolder(out).parts.read())
 
 
-def test_repeatedly_killed_runs_end_with_the_same_numbers(tmp_path: Path, small: Run) -> None:
+def test_repeatedly_killed_runs_end_with_the_same_numbers(
+    tmp_path: Path, small: Run
+) -> None:
     out, rng = tmp_path / "run", random.Random(0)  # noqa: S311
     kills, before = 0, 0
     while kills < 3 and before < CELLS:
@@ -152,12 +154,18 @@ def test_another_model_is_refused_and_auto_settings_stay_fixed(tmp_path: Path) -
     folder = RunFolder(out)
     folder.parts.clear()
     record = folder.read_record()
-    folder.write_record(record, model={**record.model.model_dump(), "revision": "folder-0"})
+    folder.write_record(
+        record, model={**record.model.model_dump(), "revision": "folder-0"}
+    )
     with pytest.raises(RunError, match="begun with revision folder-0"):
         audit(MODEL, out=out, **few)
-    folder.write_record(record, model={**record.model.model_dump(), "dtype": "bfloat16"})
+    folder.write_record(
+        record, model={**record.model.model_dump(), "dtype": "bfloat16"}
+    )
     run = audit(MODEL, out=out, **few)
-    assert run.record.model.dtype == "bfloat16"  # and not float32, as auto says on a CPU
+    assert (
+        run.record.model.dtype == "bfloat16"
+    )  # and not float32, as auto says on a CPU
 
 
 # --- disks ------------------------------------------------------------------------------------
@@ -187,7 +195,9 @@ def test_a_read_only_folder_can_be_read(
     shutil.copytree(present(small.path), folder / "run")
     if disk("ro") is None:  # nobody but root can write there after this
         (folder / "run").chmod(0o555)
-        assert os.geteuid() != 0, "root without the right to mount cannot be kept out of a folder"
+        assert os.geteuid() != 0, (
+            "root without the right to mount cannot be kept out of a folder"
+        )
     assert same(Run.load(folder / "run"), small)
     with pytest.raises(RunError, match="cannot be written: "):
         audit(MODEL, out=folder / "run", **SMALL)
@@ -199,7 +209,9 @@ def test_a_read_only_folder_can_be_read(
 # --- readers beside a writer ------------------------------------------------------------------
 
 
-def test_ten_readers_never_see_half_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ten_readers_never_see_half_a_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The writer scores, measures with one criterion after the other, and starts over; a reader
     gets a run that belongs together, or a line that says it is not finished."""
     monkeypatch.setattr("clinometer.storage.parquet_parts._LOOKS_S", _LOOKS_S)

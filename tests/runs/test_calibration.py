@@ -9,7 +9,9 @@ from statsmodels.stats.proportion import proportion_confint
 from clinometer.runs.calibration import errors_by_group
 
 
-def labels(rates: dict[str, float], n: int, rng: np.random.Generator) -> tuple[dict[str, str], ...]:
+def labels(
+    rates: dict[str, float], n: int, rng: np.random.Generator
+) -> tuple[dict[str, str], ...]:
     people, judge, groups = {}, {}, {}
     for group, rate in rates.items():
         for i in range(n):
@@ -30,7 +32,9 @@ def test_a_judge_that_errs_about_one_group_is_noticed(rng: np.random.Generator) 
     assert (worst.errors.low, worst.errors.high) == pytest.approx(ends, abs=1e-12)
 
 
-def test_a_judge_that_errs_alike_is_seldom_said_to_differ(rng: np.random.Generator) -> None:
+def test_a_judge_that_errs_alike_is_seldom_said_to_differ(
+    rng: np.random.Generator,
+) -> None:
     said = 0
     for _ in range(100):
         made = errors_by_group(*labels(dict.fromkeys("abcd", 0.15), 20, rng))

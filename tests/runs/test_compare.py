@@ -33,12 +33,16 @@ from clinometer.topics import load_topic
 TOPIC = load_topic("gender").select(["nurse", "engineer", "accountant", "lawyer"])
 
 
-def noisy(name: str, *, lean: float, seed: int, contexts: str | ContextSet = "paper-gender") -> Run:
+def noisy(
+    name: str, *, lean: float, seed: int, contexts: str | ContextSet = "paper-gender"
+) -> Run:
     """A run with the files of a real one and preferences made by hand."""
     run = audit("reference:unbiased", topic=TOPIC, contexts=contexts)
     rng = np.random.default_rng(seed)
     p = np.clip(
-        0.5 + lean + 0.1 * rng.standard_normal(run.preferences.values.shape[:2]), 0.01, 0.99
+        0.5 + lean + 0.1 * rng.standard_normal(run.preferences.values.shape[:2]),
+        0.01,
+        0.99,
     )
     preferences = replace(run.preferences, values=pair(p))
     model = run.record.model.model_copy(update={"id": name, "kind": "causal"})
@@ -69,11 +73,15 @@ def test_runs_in_different_contexts_are_compared_by_group() -> None:
     assert [one.contexts for one in found.own_contexts] == [40, 40]
     assert found.overall[0].value == pytest.approx(a.risks.R.value - b.risks.R.value)
     few = noisy("m", lean=0.0, seed=3).preferences
-    nurse = replace(few, values=few.values[:1], groups=("nurse",), group_weights=np.ones(1))
+    nurse = replace(
+        few, values=few.values[:1], groups=("nurse",), group_weights=np.ones(1)
+    )
     with_nurse = compare(a.preferences, nurse, align="groups")
     assert with_nurse.groups == ("nurse",)
     assert present(with_nurse.overall[0].value) > 0.2
-    with pytest.raises(RunError, match=r"--align groups\) compares each in its own contexts"):
+    with pytest.raises(
+        RunError, match=r"--align groups\) compares each in its own contexts"
+    ):
         compare(a, b)
 
 
@@ -120,7 +128,9 @@ def test_scores_are_compared_on_one_scale_whoever_got_the_ends() -> None:
     full = labelled(part, categories=("1", "2", "3", "4", "5"), **scale)
     three = labelled(part[..., 1:4], categories=("2", "3", "4"), **scale)
     found, expected = (compare(five, one).overall for one in (three, full))
-    assert [d.value for d in found] == pytest.approx([d.value for d in expected], abs=1e-12)
+    assert [d.value for d in found] == pytest.approx(
+        [d.value for d in expected], abs=1e-12
+    )
     with pytest.raises(RunError, match=r"categories .*: nothing to compare"):
         compare(five, labelled(whole, **{"reference": "group-mean"}))
 
@@ -138,7 +148,9 @@ def random_pair(seed: int) -> tuple[Run, Run, float]:
     rng = np.random.default_rng([seed, 3])
     kind = list(KINDS)[int(rng.integers(3))]
     X, C = int(rng.integers(2, 9)), int(rng.choice([4, 8, 12, 30, 60]))
-    replies = 0 if kind == "words" or rng.random() < 0.4 else int(rng.choice([1, 3, 5, 20]))
+    replies = (
+        0 if kind == "words" or rng.random() < 0.4 else int(rng.choice([1, 3, 5, 20]))
+    )
     lean = rng.choice([0.0, 0.03, 0.2]) * rng.standard_normal(X)
     moved = lean + rng.choice([0.0, 0.0, 0.02, 0.1]) * rng.standard_normal(X)
     common, swing = rng.normal(0, 0.1, C), float(rng.choice([0.01, 0.1]))
@@ -172,7 +184,10 @@ def faults(both: Compared, decision: GateDecision, margin: float) -> Iterator[st
             continue
         if row.verdict == "worse" and not low > row.margin:
             yield "worse, and not above the margin"
-        if row.verdict in ("not worse", "equivalent", "better") and not high < row.margin:
+        if (
+            row.verdict in ("not worse", "equivalent", "better")
+            and not high < row.margin
+        ):
             yield "passes, and may be above the margin"
         if d is None and row.verdict == "worse" and not moved[row.what].clear:
             yield "worse for somebody for whom compare sees no change"
@@ -205,12 +220,15 @@ def test_many_pairs_are_said_to_differ_alike() -> None:
 
 
 @pytest.mark.parametrize("kind", ["rates", "ratings"])
-def test_a_planted_drop_of_one_kind_of_people_leads_and_fails_the_gate(kind: str) -> None:
+def test_a_planted_drop_of_one_kind_of_people_leads_and_fails_the_gate(
+    kind: str,
+) -> None:
     rng = np.random.default_rng(4)
     groups = planted_run(kind, np.zeros(8), rng).record.topic.people["gender"]
     drop = np.where(np.array(groups) == "female", -0.1, 0.0)
     run, baseline = (
-        planted_run(kind, lean, rng, replies=20, contexts=80) for lean in (drop, np.zeros(8))
+        planted_run(kind, lean, rng, replies=20, contexts=80)
+        for lean in (drop, np.zeros(8))
     )
     first = run.findings[0]
     assert (first.kind, first.sure) == ("kinds", "clear"), first.text

@@ -62,13 +62,17 @@ def around(
     return np.clip(middle + noise, least, most)
 
 
-def ratings(means: Any, contexts: int, top: int = 10, spread: float = 0.3) -> FloatArray:
+def ratings(
+    means: Any, contexts: int, top: int = 10, spread: float = 0.3
+) -> FloatArray:
     """[X, C, top]: two neighbouring ratings whose mean scatters around that of the group."""
     at = around(means, contexts, spread, least=1.0, most=top - 1e-9)
     return planted.ratings((at - 1) / (top - 1), top)
 
 
-def counted(p: FloatArray, replies: int, seed: int = 1) -> tuple[FloatArray, FloatArray]:
+def counted(
+    p: FloatArray, replies: int, seed: int = 1
+) -> tuple[FloatArray, FloatArray]:
     """Shares of sampled replies, and their number."""
     counts = np.random.default_rng(seed).multinomial(replies, p)
     return counts / replies, np.full(p.shape[:2], float(replies))
@@ -112,7 +116,9 @@ def _facts(
     return replace(found, exact=exact, **(known or {}))
 
 
-def floor(R: float, p: float, *, width: float = 0.05, p_between: float = 0.5) -> FloorRecord:
+def floor(
+    R: float, p: float, *, width: float = 0.05, p_between: float = 0.5
+) -> FloorRecord:
     given = Estimate(R, R - width, R + width, 0.95, "shuffled words")
     return FloorRecord(
         shuffles=99, R=given, R_bias=given, R_volatility=given, R_between=given, p=p,
@@ -125,7 +131,9 @@ def rates(p: FloatArray, **how: Any) -> Later:
     nouns = Nouns(context="question", unit="question")
     words = ("“Yes”", "“No”", *(["“Maybe”"] if third else []))
     known = {"favourable": 0, "words": words, "nouns": nouns}
-    return facts(p, (*YES, "maybe") if third else YES, reference="group-mean", known=known, **how)
+    return facts(
+        p, (*YES, "maybe") if third else YES, reference="group-mean", known=known, **how
+    )
 
 
 def scale(p: FloatArray, **how: Any) -> Later:
@@ -146,8 +154,12 @@ def wordings(n: int, contexts: int) -> list[str]:
 
 ALIKE = np.repeat(around([0.6], 40, 0.2), 4, axis=0)
 SWING = np.where(np.random.default_rng(3).random((4, 40)) < 0.5, 0.1, 0.9)
-THIRD = np.concatenate([pair(around([0.9, 0.3], 40, 0.0)) * 0.9999, np.full((2, 40, 1), 1e-4)], -1)
-RARE = np.concatenate([pair(around([0.9, 0.3], 40)) * 0.9999, np.full((2, 40, 1), 1e-4)], -1)
+THIRD = np.concatenate(
+    [pair(around([0.9, 0.3], 40, 0.0)) * 0.9999, np.full((2, 40, 1), 1e-4)], -1
+)
+RARE = np.concatenate(
+    [pair(around([0.9, 0.3], 40)) * 0.9999, np.full((2, 40, 1), 1e-4)], -1
+)
 MANY = around(np.r_[np.full(117, 0.8), 0.4, 0.45, 0.42], 16)
 MISSING = pair(around([0.8, 0.8, 0.8], 40))
 MISSING[1] = np.nan
@@ -174,9 +186,13 @@ CASES: dict[str, Later] = {
     "full agreement of few": facts(pair(np.full((3, 10), 0.7))),
     "five categories": facts(FIVE, RACES),
     "117 of 120": facts(pair(MANY)),
-    "117 of 120, R not above shuffled words": facts(pair(MANY), known={"floor": floor(0.58, 0.5)}),
+    "117 of 120, R not above shuffled words": facts(
+        pair(MANY), known={"floor": floor(0.58, 0.5)}
+    ),
     "above shuffled words": facts(pair(MANY), known={"floor": floor(0.2, 0.01)}),
-    "one word a category": facts(pair(MANY), known={"floor": floor(0.58, 1.0, width=0.0)}),
+    "one word a category": facts(
+        pair(MANY), known={"floor": floor(0.58, 1.0, width=0.0)}
+    ),
     "swing alone": facts(pair(SWING)),
     "parity on average, of one group": facts(pair(np.tile([0.9, 0.1], 20)[None])),
     "parity on average, of three": facts(pair(np.tile([0.8, 0.2], (3, 20)))),
@@ -193,12 +209,16 @@ CASES: dict[str, Later] = {
     "five categories, four contexts": facts(FIVE[:, :4], RACES),
     "six contexts": facts(pair(around([0.9, 0.8], 6))),
     "probable enough": facts(pair(around([0.9, 0.4], 40)), known={"improbable": 0.4}),
-    "a given reference": facts(pair(around([0.9, 0.8], 40)), reference=np.array([0.7, 0.3])),
+    "a given reference": facts(
+        pair(around([0.9, 0.8], 40)), reference=np.array([0.7, 0.3])
+    ),
     "a missing group": facts(MISSING),
     "one context that outweighs all": facts(
         pair(around([0.9, 0.8], 40)), weights=np.r_[1000.0, np.ones(39)]
     ),
-    "no favourable answer": facts(pair(around([0.9, 0.3], 40)), YES, reference="group-mean"),
+    "no favourable answer": facts(
+        pair(around([0.9, 0.3], 40)), YES, reference="group-mean"
+    ),
     "known exactly": facts(pair(around([0.9, 0.4], 40)), exact=True),
     "improbable words": facts(pair(around([0.9, 0.4], 40)), known={"improbable": 0.8}),
     "90 against 30 %": rates(pair(around([0.9, 0.3], 40, 0.0))),
@@ -208,13 +228,17 @@ CASES: dict[str, Later] = {
         rates(pair(around([0.9, 0.3], 40, 0.0)))(), other=0.73
     ),
     "2 against 0.5 %": rates(pair(around([0.021, 0.005], 40, 0.001))),
-    "12 to 74 % in eight wordings": rates(pair(around([0.12, 0.74], 80)), clusters=wordings(8, 80)),
+    "12 to 74 % in eight wordings": rates(
+        pair(around([0.12, 0.74], 80)), clusters=wordings(8, 80)
+    ),
     "12 to 74 %": rates(pair(around([0.12, 0.74, 0.4, 0.5], 40))),
     "one of four differs": rates(pair(around([0.5, 0.5, 0.5, 0.9], 40))),
     "12 to 74 % in three wordings": rates(
         pair(around([0.12, 0.74, 0.4, 0.5], 30)), clusters=wordings(3, 30)
     ),
-    "12 to 74 % in two wordings": rates(pair(around([0.12, 0.74], 30)), clusters=wordings(2, 30)),
+    "12 to 74 % in two wordings": rates(
+        pair(around([0.12, 0.74], 30)), clusters=wordings(2, 30)
+    ),
     "swings between groups": rates(pair(SWING)),
     "replies of a fair model": rates(NULL, answers=NULL_N),
     "two replies of a fair model": rates(FEW, answers=FEW_N),
@@ -224,16 +248,23 @@ CASES: dict[str, Later] = {
     "decisions that are known exactly": rates(pair(around([0.9, 0.3], 40)), exact=True),
     "ratings 5.2 and 7.3": scale(ratings([5.2, 7.3, 6.0, 6.1], 40)),
     "ratings of replies": scale(RATED, answers=RATED_N),
-    "ratings in three wordings": scale(ratings([5.2, 7.3], 30), clusters=wordings(3, 30)),
+    "ratings in three wordings": scale(
+        ratings([5.2, 7.3], 30), clusters=wordings(3, 30)
+    ),
     "ratings that swing": scale(ratings([5, 5, 5, 5], 40, spread=2.0)),
     "a scale of five": scale(ratings([2.0, 4.0], 40, top=5)),
     "no answer": silent(facts(pair(around([0.9, 0.8], 40)))),
 }
 
 
-def models(*leans: float, contexts: int = 40, groups: int = 4, seed: int = 0) -> list[FloatArray]:
+def models(
+    *leans: float, contexts: int = 40, groups: int = 4, seed: int = 0
+) -> list[FloatArray]:
     """Models over the same contexts, each with its lean for every group."""
-    return [pair(around([lean] * groups, contexts, 0.06, seed + i)) for i, lean in enumerate(leans)]
+    return [
+        pair(around([lean] * groups, contexts, 0.06, seed + i))
+        for i, lean in enumerate(leans)
+    ]
 
 
 ONE_GROUP = models(0.7, 0.7, groups=6)
@@ -260,7 +291,9 @@ def test_dice_of_few_replies_are_not_called_swing() -> None:
 
 
 @pytest.mark.parametrize(("low", "said"), [(0.0, False), (0.01, True)])
-def test_replies_swing_where_their_swing_is_clear_whatever_r_is(low: float, said: bool) -> None:
+def test_replies_swing_where_their_swing_is_clear_whatever_r_is(
+    low: float, said: bool
+) -> None:
     """R of replies holds dice, so that it is above 0 without any swing."""
     alike = rates(pair(SWING))()
     assert (alike.report.R.low or 0) > 0
@@ -294,7 +327,9 @@ def test_the_findings_that_a_person_has_read() -> None:
     lines = []
     for name, found in said.items():
         first = found[0]
-        lines += [f"# {name}: {first.kind}, {first.sure}, {first.clear} of {first.counted}"]
+        lines += [
+            f"# {name}: {first.kind}, {first.sure}, {first.clear} of {first.counted}"
+        ]
         lines += [*(one.text for one in found), ""]
         assert first.kind in {*HEADLINES, "models", "difference"} or len(found) == 1
     if os.environ.get("CLINOMETER_GOLDEN"):
@@ -312,10 +347,16 @@ def test_what_a_reader_of_the_shares_must_know() -> None:
     rest = Estimate(0.9)
     alone = FactorShares(None, 50, 0.1, [FactorShare("source", 3, Estimate(0.1))], rest)
     assert "contexts are a sample" in resampled(alone)
-    unknown = FactorShares(None, 50, 0.1, [FactorShare("id", 50, None, "too fine")], rest)
-    assert factor_notes(unknown, clusters=None) == ["The share of id is unknown: too fine."]
+    unknown = FactorShares(
+        None, 50, 0.1, [FactorShare("id", 50, None, "too fine")], rest
+    )
+    assert factor_notes(unknown, clusters=None) == [
+        "The share of id is unknown: too fine."
+    ]
     crossed = FactorShares("wording", 40, 0.1, alone.factors, rest, "a and b")
-    assert any("--clusters wording" in note for note in factor_notes(crossed, clusters=None))
+    assert any(
+        "--clusters wording" in note for note in factor_notes(crossed, clusters=None)
+    )
     assert factor_notes(crossed, clusters="wording") == ["A and b."]
 
 
@@ -325,7 +366,9 @@ OLD = ("65-year-old", "Gary", "Linda", "Debra", "Ronald")
 def audited(
     folder: Path, module: str, code: str, topic: cm.Topic, **how: Any
 ) -> tuple[cm.Run, dict[str, Finding]]:
-    (folder / f"{module}.py").write_text(f"import hashlib\nasync def reply(asked):\n{code}")
+    (folder / f"{module}.py").write_text(
+        f"import hashlib\nasync def reply(asked):\n{code}"
+    )
     run = cm.audit(f"app:{module}:reply", topic=topic, **how)
     return run, {one.kind: one for one in run.findings}
 
@@ -370,9 +413,13 @@ def test_a_planted_difference_is_found_with_its_size_and_interval(folder: Path) 
     ann = headline.groups["Ann"]
     assert ann.low is not None
     assert ann.high is not None
-    assert ann.low < -12 / 3 * 3 / 4 < ann.high < 0  # a third of the files, three of four groups
+    assert (
+        ann.low < -12 / 3 * 3 / 4 < ann.high < 0
+    )  # a third of the files, three of four groups
     assert run.record.components is not None
     case = present(strongest_case(run))
     assert list(case.groups) == ["Ann"]
     assert case.numbers["replies"].value == 8
-    assert -12 <= case.numbers["apart"].value < -6  # the planted 12, less a fourth, and the spread
+    assert (
+        -12 <= case.numbers["apart"].value < -6
+    )  # the planted 12, less a fourth, and the spread

@@ -79,7 +79,9 @@ def test_many_comparisons() -> None:
         ("steady", {"numbers": {"swing share": Estimate(0.7)}}, "share of R"),
     ],
 )
-def test_planted_contradictions_are_found(kind: str, change: dict[str, Any], rule: str) -> None:
+def test_planted_contradictions_are_found(
+    kind: str, change: dict[str, Any], rule: str
+) -> None:
     """Findings that were changed after they were made."""
     rng = np.random.default_rng(0)
     p = rng.dirichlet([2.0, 2.0, 2.0], (3, 40))
@@ -97,7 +99,9 @@ def test_planted_contradictions_are_found(kind: str, change: dict[str, Any], rul
 # --- What must not be ------------------------------------------------------------------------
 
 
-def run_faults(f: Facts, said: Sequence[Finding], *, level: float = 0.95) -> Iterator[str]:
+def run_faults(
+    f: Facts, said: Sequence[Finding], *, level: float = 0.95
+) -> Iterator[str]:
     """The rules that the findings of a run break, given its numbers."""
     yield from _interval_faults(f.report)
     first, R = said[0], f.report.R
@@ -119,24 +123,37 @@ def run_faults(f: Facts, said: Sequence[Finding], *, level: float = 0.95) -> Ite
         yield "counts add up"
     if first.sure == "cannot tell" and clear:
         yield "cannot tell"
-    if (first.sure == "exact") != f.exact or any(one.sure == "exact" for one in said) > f.exact:
+    if (first.sure == "exact") != f.exact or any(
+        one.sure == "exact" for one in said
+    ) > f.exact:
         yield "exact"
     if first.sure == "unclear" and clear:
         yield "unclear, and on the list"
     if first.sure == "clear" and not clear and not (f.report.R_bias.low or 0.0) > 0:
         yield "clear, and neither a group nor all together"
     little = 2.0 ** (1 - f.units) > 1 - level and not f.exact
-    if any(one.sure == "clear" and (little or first.sure == "cannot tell") for one in said):
+    if any(
+        one.sure == "clear" and (little or first.sure == "cannot tell") for one in said
+    ):
         yield "clear from too little"
     yield from _named_faults(f, first, set(clear))
     for one in said:
         if one.kind == "size":
-            known = "exact" if f.exact else "clear" if (R.low or 0.0) > 0 or clear else "unclear"
+            known = (
+                "exact"
+                if f.exact
+                else "clear"
+                if (R.low or 0.0) > 0 or clear
+                else "unclear"
+            )
             sure = (known, "cannot tell") if R.low is None or not clear else (known,)
             if one.numbers["R"] != R or one.sure not in sure:
                 yield "size"
         steady = 0.0 if R.value <= 0 else f.report.R_volatility.value / R.value
-        if one.kind == "steady" and abs(one.numbers["swing share"].value - steady) > SUM:
+        if (
+            one.kind == "steady"
+            and abs(one.numbers["swing share"].value - steady) > SUM
+        ):
             yield "share of R"
 
 
@@ -181,7 +198,11 @@ def _interval_faults(report: RiskReport) -> Iterator[str]:
 def comparison_faults(compared: Comparison, said: Sequence[Finding]) -> Iterator[str]:
     """The rules that the findings of a comparison break, given its differences."""
     ways = {(d.a, d.b, d.measure): _way(d, compared.level) for d in compared.overall}
-    told = {(*one.who, one.words["measure"]): one for one in said if one.kind == "difference"}
+    told = {
+        (*one.who, one.words["measure"]): one
+        for one in said
+        if one.kind == "difference"
+    }
     for d in compared.overall:
         if d.measure not in ("R", "R_bias"):
             continue
@@ -194,9 +215,18 @@ def comparison_faults(compared: Comparison, said: Sequence[Finding]) -> Iterator
         if number.low is not None and (number.low, number.high) != (d.low, d.high):
             yield "the interval of a difference"
     for one in (one for one in said if one.kind == "groups"):
-        rows = [d for d in compared.by_group if (d.a, d.b, d.measure) == (*one.who, "r")]
-        clear = sum(d.p_corrected is not None and d.p_corrected <= 1 - compared.level for d in rows)
-        if (one.clear, one.counted, one.sure == "clear") != (clear, len(rows), bool(clear)):
+        rows = [
+            d for d in compared.by_group if (d.a, d.b, d.measure) == (*one.who, "r")
+        ]
+        clear = sum(
+            d.p_corrected is not None and d.p_corrected <= 1 - compared.level
+            for d in rows
+        )
+        if (one.clear, one.counted, one.sure == "clear") != (
+            clear,
+            len(rows),
+            bool(clear),
+        ):
             yield "groups that differ"
     of_R = {(a, b): way for (a, b, measure), way in ways.items() if measure == "R"}
     for one in said:
@@ -219,7 +249,9 @@ def _way(d: Difference, level: float) -> int:
 # --- Random situations -----------------------------------------------------------------------
 
 
-def preferences(rng: np.random.Generator, X: int, C: int, K: int, base: FloatArray) -> FloatArray:
+def preferences(
+    rng: np.random.Generator, X: int, C: int, K: int, base: FloatArray
+) -> FloatArray:
     """[X, C, K]: around a base [K] of logits, with leans that all share, leans of groups, swings of
     contexts and noise of cells, each of them planted or not."""
     shape = (X, C, K)
@@ -285,7 +317,9 @@ def situation(seed: int) -> tuple[Facts, float]:
     how: dict[str, Any] = {"level": level, "clusters": clusters}
     report = table.decompose() if known else table.estimate(**how)
     leans = table.leans(**how, known=known)
-    f = replace(facts_of_table("M", table, report, leans, clusters=clusters), exact=known)
+    f = replace(
+        facts_of_table("M", table, report, leans, clusters=clusters), exact=known
+    )
     if not given.get("criterion") and rng.random() < 0.3:
         f = replace(f, favourable=int(rng.integers(K)))
     words = tuple(f"“{name}”" for name in names) if rng.random() < 0.5 else tuple(names)

@@ -61,7 +61,9 @@ def moved(run: Run, path: Path) -> tuple[float, ...]:
 
     def cells(p: cm.Preferences) -> dict[tuple[str, str], tuple[np.ndarray, float]]:
         found = {}
-        for (x, group), (c, text) in itertools.product(enumerate(p.groups), enumerate(p.templates)):
+        for (x, group), (c, text) in itertools.product(
+            enumerate(p.groups), enumerate(p.templates)
+        ):
             share = p.values[x, c]
             mean = np.array([share @ points]) if points.size else share / math.sqrt(2)
             within = (
@@ -77,7 +79,9 @@ def moved(run: Run, path: Path) -> tuple[float, ...]:
 
     def apart(some: list[tuple[np.ndarray, float]]) -> float:
         pairs = itertools.combinations(some, 2)
-        return float(np.mean([((a - b) ** 2).sum() - v - w for (a, v), (b, w) in pairs]))
+        return float(
+            np.mean([((a - b) ** 2).sum() - v - w for (a, v), (b, w) in pairs])
+        )
 
     names, texts = run.preferences.groups, run.preferences.templates
     groups = [apart([plain[group, text] for group in names]) for text in texts]
@@ -111,8 +115,17 @@ def audited(folder: Path, name: str, score: str, **how: Any) -> Run:
 def test_an_edit_that_moves_nothing(folder: Path) -> None:
     run = audited(folder, "own_still", "7 if 'Bob' in text else 5", replies=2)
     found = present(run.record.placebo)
-    assert found.edits == ("as it was", "blank line", "weekday", "weather", "car colour", "synonym")
-    assert found.groups == pytest.approx(math.sqrt(2 * 4 / 3))  # two of three pairs differ by 2
+    assert found.edits == (
+        "as it was",
+        "blank line",
+        "weekday",
+        "weather",
+        "car colour",
+        "synonym",
+    )
+    assert found.groups == pytest.approx(
+        math.sqrt(2 * 4 / 3)
+    )  # two of three pairs differ by 2
     assert found.ratio is None
     assert found.edit == pytest.approx(0, abs=1e-9)
     (said,) = (one.text for one in run.findings if one.kind == "placebo")
@@ -122,7 +135,11 @@ def test_an_edit_that_moves_nothing(folder: Path) -> None:
 def test_an_edit_that_moves_as_much_as_a_name(folder: Path) -> None:
     score = "5 + 2 * ('Bob' in text) - (2 if 'Tuesday' in text else 0)"
     run = audited(
-        folder, "own_moved", score, replies=2, topic=parse_topic(OWN).select(["Ann", "Bob"])
+        folder,
+        "own_moved",
+        score,
+        replies=2,
+        topic=parse_topic(OWN).select(["Ann", "Bob"]),
     )
     found = present(run.record.placebo)
     assert found.groups == pytest.approx(2)
@@ -136,8 +153,12 @@ def test_dice_are_taken_out_as_another_computation_does(folder: Path) -> None:
     score = "5 + ('Bob' in text) + ('rain' in text) + RANDOM.choice([-1, 0, 1])"
     run = audited(folder, "own_dice", score, replies=5)
     found = present(run.record.placebo)
-    assert moved(run, folder / "run") == pytest.approx((found.groups, found.edit), abs=1e-6)
-    assert found.edit < 1.0  # two means of five such replies differ by 0.5 if nothing is there
+    assert moved(run, folder / "run") == pytest.approx(
+        (found.groups, found.edit), abs=1e-6
+    )
+    assert (
+        found.edit < 1.0
+    )  # two means of five such replies differ by 0.5 if nothing is there
     assert present(found.low) < present(found.ratio) < (found.high or math.inf)
 
 
@@ -146,7 +167,9 @@ def test_exact_probabilities_of_questions(folder: Path) -> None:
     options: dict[str, Any] = {"topic": topic, "placebo": True, "cache": False}
     run = cm.audit("pocket:gpt2-s", **options, out=folder / "run")
     found = present(run.record.placebo)
-    assert moved(run, folder / "run") == pytest.approx((found.groups, found.edit), rel=1e-4)
+    assert moved(run, folder / "run") == pytest.approx(
+        (found.groups, found.edit), rel=1e-4
+    )
     said = next(f.text for f in run.findings if f.kind == "placebo")
     assert "percentage points" in said
     assert said in notes(run), "it was asked for, so the terminal says it"
@@ -168,7 +191,14 @@ def test_what_a_kill_among_the_edits_costs_is_what_was_on_its_way(
         "    return {'score': 4}\n"
     )
     calls, flying = folder / "calls.txt", 4
-    command = ["audit", "app:own_killed:score", "--topic", "./topic.toml", "--replies", "2"]
+    command = [
+        "audit",
+        "app:own_killed:score",
+        "--topic",
+        "./topic.toml",
+        "--replies",
+        "2",
+    ]
     command += ["--placebo", "--out", "run", "--load", f"concurrency={flying}"]
     kill(command, when=lambda: calls.exists() and calls.read_text().count("rain") > 8)
     asked = 3 * 12 * 6 * 2
@@ -180,7 +210,9 @@ def test_what_a_kill_among_the_edits_costs_is_what_was_on_its_way(
     assert len(count) == asked / 2
     assert min(count.values()) == 2
     assert count.total() <= asked + flying
-    assert present(Run.load(folder / "run").record.placebo).edit == pytest.approx(0, abs=1e-9)
+    assert present(Run.load(folder / "run").record.placebo).edit == pytest.approx(
+        0, abs=1e-9
+    )
 
 
 @pytest.mark.parametrize(
@@ -200,7 +232,9 @@ def test_cost_and_budget_count_the_edited_questions() -> None:
     given = {"replies": 10, "price": "1/1", "max_contexts": 20}
     budget = {"replies": 10, "price": "1/1", "budget": 0.5}
     plain, both = (
-        present(resolve({**given, "placebo": more}, topic, None, model=model).cost(model))
+        present(
+            resolve({**given, "placebo": more}, topic, None, model=model).cost(model)
+        )
         for more in (False, True)
     )
     assert plain.cells == 24 * 20
@@ -218,7 +252,11 @@ def test_groups_are_spread_over_the_list_and_every_edit_meets_every_context() ->
     contexts = resolve({}, topic, None).contexts
     edited = EditedQuestions.of(topic, contexts)
     assert edited.groups == (0, 6, 12, 18)
-    assert len(edited.contexts) == len(edited.places) == len(set(edited.contexts.templates))
+    assert (
+        len(edited.contexts)
+        == len(edited.places)
+        == len(set(edited.contexts.templates))
+    )
     for edit, c, number in edited.places:
         made = irrelevant_edits(contexts.templates[c], "en")
         assert made[edited.edits[edit]] == edited.contexts.templates[number]

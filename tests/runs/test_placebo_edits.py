@@ -16,8 +16,12 @@ PROMPT = (
 )
 
 
-@pytest.mark.parametrize("name", ["hiring", "lending", "tenancy", "traits", "triage", "story"])
-def test_every_question_of_a_builtin_topic_has_edits_that_keep_its_options(name: str) -> None:
+@pytest.mark.parametrize(
+    "name", ["hiring", "lending", "tenancy", "traits", "triage", "story"]
+)
+def test_every_question_of_a_builtin_topic_has_edits_that_keep_its_options(
+    name: str,
+) -> None:
     topic = load_topic(name)
     for template in default_contexts(topic).templates:
         before = topic.render(template, topic.groups[0])
@@ -38,7 +42,9 @@ def test_messages_are_edited_where_the_user_speaks_and_nowhere_else() -> None:
     edits = irrelevant_edits(PROMPT, "en")
     assert list(edits) == ["blank line", *SENTENCES, "lines reordered", "synonym"]
     system, user = (message["content"] for message in messages_of(PROMPT))
-    said = {name: [m["content"] for m in messages_of(text)] for name, text in edits.items()}
+    said = {
+        name: [m["content"] for m in messages_of(text)] for name, text in edits.items()
+    }
     for name, (before, _) in said.items():
         assert before == system or name == "synonym"
     assert said["weekday"][1] == f"Today is Tuesday.\n{user}"
@@ -69,9 +75,8 @@ def test_other_languages_have_the_edits_without_words() -> None:
 
 
 def test_a_record_is_edited_in_its_longest_text_and_not_in_short_fields() -> None:
-    record = (
-        "[name]\n[X]\n[age]\n41\n[letter]\nI would like to work here. Please write.\n[reply]\n[Y]"
-    )
+    letter = "[letter]\nI would like to work here. Please write.\n[reply]\n[Y]"
+    record = f"[name]\n[X]\n[age]\n41\n{letter}"
     for name, text in irrelevant_edits(record, "en").items():
         fields = record_of(text) or {}
         assert (fields["name"], fields["age"]) == ("[X]", "41"), name

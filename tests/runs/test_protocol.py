@@ -36,7 +36,9 @@ def written(
     about = load_topic(topic)
     about = about if groups is None else about.select(groups.split(","))
     asked = (contexts, find_contexts(about, contexts))
-    plan = Protocol.new([*models], (topic, about), asked, settings, groups=groups, **more)
+    plan = Protocol.new(
+        [*models], (topic, about), asked, settings, groups=groups, **more
+    )
     plan.write(Path(path))
     return Path(path)
 
@@ -77,9 +79,15 @@ def test_a_run_says_what_was_not_as_planned(plan: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [("models = [", "expected TOML"), ("models = 3\n", "created"), ("invented = 1\n", "created")],
+    [
+        ("models = [", "expected TOML"),
+        ("models = 3\n", "created"),
+        ("invented = 1\n", "created"),
+    ],
 )
-def test_a_wrong_file_is_refused_in_one_line(tmp_path: Path, text: str, message: str) -> None:
+def test_a_wrong_file_is_refused_in_one_line(
+    tmp_path: Path, text: str, message: str
+) -> None:
     path = tmp_path / "wrong.toml"
     path.write_text(text)
     with pytest.raises(SettingsError, match=message) as caught:
@@ -87,7 +95,9 @@ def test_a_wrong_file_is_refused_in_one_line(tmp_path: Path, text: str, message:
     assert str(path) in str(caught.value)
 
 
-def test_the_command_follows_its_file(tmp_path: Path, clinometer: Any, plan: Path) -> None:
+def test_the_command_follows_its_file(
+    tmp_path: Path, clinometer: Any, plan: Path
+) -> None:
     path = tmp_path / "new.toml"
     made = clinometer(
         "plan", "--model", MODEL, "--fail-above", "R=0.4", "--set", "level=0.9",
@@ -97,7 +107,9 @@ def test_the_command_follows_its_file(tmp_path: Path, clinometer: Any, plan: Pat
     shown = clinometer("audit", "--protocol", path, "--out", tmp_path / "run", "--json")
     assert shown.status == 0
     above = clinometer("gate", tmp_path / "run")
-    assert above.status == 1  # the stereotyped model is above the limit that was planned
+    assert (
+        above.status == 1
+    )  # the stereotyped model is above the limit that was planned
     assert "is above 0.4" in above.err
     later = clinometer("gate", tmp_path / "run", "--fail-above", "R=0.9")
     assert later.status == 2
@@ -110,7 +122,13 @@ def test_the_command_follows_its_file(tmp_path: Path, clinometer: Any, plan: Pat
     assert "nothing here was fixed" in protocol_sentences(None)[0]
     assert clinometer("plan", "--precision", "0.02").status == 0
     both = clinometer(
-        "plan", "--model", MODEL, "--precision", "0.02", "--protocol", tmp_path / "both.toml"
+        "plan",
+        "--model",
+        MODEL,
+        "--precision",
+        "0.02",
+        "--protocol",
+        tmp_path / "both.toml",
     )
     assert "effective contexts" in both.out
     assert ProtocolFile.read(tmp_path / "both.toml").protocol.models == [MODEL]
@@ -134,14 +152,19 @@ def test_a_model_that_is_asked_as_planned_is_the_planned_one(
     (run,) = json.loads(shown.out)["runs"]
     assert run["model"] == "pocket:gpt2-s (5 replies)"
     assert run["protocol"]["deviations"] == []
-    other = clinometer("audit", "pocket:gpt2-m", "--protocol", plan, "--out", tmp_path / "m")
+    other = clinometer(
+        "audit", "pocket:gpt2-m", "--protocol", plan, "--out", tmp_path / "m"
+    )
     assert "model pocket:gpt2-m (5 replies) was not planned" in other.out
 
 
 #: With a column by which contexts can be clustered.
 CONTEXTS = "template,count,source\n" + "".join(
     f"The [X] who {verb} knew that [Y],2,{source}\n"
-    for source, verbs in {"a": ("sang", "ran", "slept"), "b": ("wrote", "swam", "cooked")}.items()
+    for source, verbs in {
+        "a": ("sang", "ran", "slept"),
+        "b": ("wrote", "swam", "cooked"),
+    }.items()
     for verb in verbs
 )
 #: Of every planned setting: the plan, and what is then typed (the default, where it can be).
@@ -185,7 +208,9 @@ def test_every_planned_setting_is_checked_below() -> None:
     assert GIVEN.keys() | NOT_GIVEN == Protocol.model_fields.keys() | set(PLANNED)
     assert not GIVEN.keys() & NOT_GIVEN
     left_out = set(option_settings(AuditSettings)) - set(PLANNED)
-    assert not left_out & {name.removeprefix("load.") for name in AuditSettings().scoring()}
+    assert not left_out & {
+        name.removeprefix("load.") for name in AuditSettings().scoring()
+    }
 
 
 @pytest.mark.parametrize("name", GIVEN)
@@ -211,17 +236,25 @@ def test_what_is_given_against_the_plan_is_reported_or_refused(
         chosen["replies"] = 5
     path = written("plan.toml", with_settings(AuditSettings(), chosen), **plan)
 
-    followed = clinometer("audit", "--protocol", "plan.toml", "--out", "followed", "--json")
+    followed = clinometer(
+        "audit", "--protocol", "plan.toml", "--out", "followed", "--json"
+    )
     runs = json.loads(followed.out)["runs"]
     assert [run["protocol"]["deviations"] for run in runs] == [[]] * len(runs)
     if name in ("chat", "quantize"):  # a switch can only be left out
-        path.write_text(path.read_text().replace(f'"{name}" = {toml_value(planned)}\n', ""))
+        path.write_text(
+            path.read_text().replace(f'"{name}" = {toml_value(planned)}\n', "")
+        )
 
     result = clinometer("audit", *typed, "--protocol", "plan.toml", "--out", "run")
     if result.status == 2:
         assert typed[0] in result.err or name in result.err
         return
-    (last,) = Path("run").rglob("*chat/run.json") if name == "chat" else [Path("run/run.json")]
+    (last,) = (
+        Path("run").rglob("*chat/run.json")
+        if name == "chat"
+        else [Path("run/run.json")]
+    )
     stored = json.loads(last.read_text(encoding="utf-8"))["protocol"]
     assert stored["deviations"]
     assert "Not as planned: " + stored["deviations"][0] in result.out
@@ -257,13 +290,19 @@ def deviations(run: Run) -> list[str]:
     return protocol.deviations
 
 
-def test_measuring_again_without_the_plan_is_held_against_it(planned_run: dict[str, Any]) -> None:
+def test_measuring_again_without_the_plan_is_held_against_it(
+    planned_run: dict[str, Any],
+) -> None:
     again = audit("./model", **planned_run)
     assert again.record.settings.level == 0.9, "what is not given is still planned"
     assert len(deviations(again)) == 1
-    assert "level 0.5, planned 0.9" in deviations(audit("./model", **planned_run, level=0.5))
+    assert "level 0.5, planned 0.9" in deviations(
+        audit("./model", **planned_run, level=0.5)
+    )
     back = audit("./model", **planned_run, protocol="plan.toml")
-    assert "level 0.5, planned 0.9" in deviations(back), "it was looked at in that way too"
+    assert "level 0.5, planned 0.9" in deviations(back), (
+        "it was looked at in that way too"
+    )
 
 
 def test_another_plan_does_not_replace_the_first(planned_run: dict[str, Any]) -> None:
@@ -289,7 +328,9 @@ def test_labels_and_weights_that_change_after_the_plan_are_deviations(
     planned_run: dict[str, Any],
 ) -> None:
     how = {**planned_run, "protocol": "plan.toml"}
-    Path("contexts.csv").write_text(CONTEXTS.replace(",a\n", ",b\n", 1), encoding="utf-8")
+    Path("contexts.csv").write_text(
+        CONTEXTS.replace(",a\n", ",b\n", 1), encoding="utf-8"
+    )
     found = deviations(audit("./model", **{**how, "out": "labels"}))
     assert "other labels of the contexts than planned" in found
     shutil.rmtree("model")

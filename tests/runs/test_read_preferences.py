@@ -60,8 +60,13 @@ def test_context_weights_may_differ_between_groups() -> None:
     rows = []
     for group, weights in (("x", (1, 2)), ("y", (2, 1))):
         for context, weight in zip(("c1", "c2"), weights, strict=True):
-            rows += [(group, context, "a", 0.7, weight), (group, context, "b", 0.3, weight)]
-    frame = pd.DataFrame(rows, columns=["group", "context", "attribute", "p", "context_weight"])
+            rows += [
+                (group, context, "a", 0.7, weight),
+                (group, context, "b", 0.3, weight),
+            ]
+    frame = pd.DataFrame(
+        rows, columns=["group", "context", "attribute", "p", "context_weight"]
+    )
     np.testing.assert_array_equal(read_table(frame).context_weights, [[1, 2], [2, 1]])
 
 
@@ -70,20 +75,35 @@ def test_context_weights_may_differ_between_groups() -> None:
     [
         (lambda t: t.replace("attribute", "attr"), "found no attribute"),
         (lambda t: t.splitlines()[0] + "\n", "found none"),
-        (lambda t: t.replace("0.6", "six", 1), "line 2: expected a number in p, found 'six'"),
+        (
+            lambda t: t.replace("0.6", "six", 1),
+            "line 2: expected a number in p, found 'six'",
+        ),
         (lambda t: t + "x,c1,a,0.5\n", "occurs twice"),
         (lambda t: t.replace("x,c3,b,0.4\n", ""), "has no p for b"),
         (lambda t: t.replace("x,c3,b,0.4", ",c3,b,0.4"), "group"),
         (lambda t: t.replace("p\n", "p,colour\n"), "unknown columns"),
         (lambda t: "", "cannot be read"),
-        (lambda t: t.replace("0.", "0,"), 't.csv: line 2: "0,6" is not a number; write it with'),
-        (lambda t: t.replace("c2,a,0.6", "c2,a,0,6"), 't.csv: line 4: "0,6" is not a number'),
+        (
+            lambda t: t.replace("0.", "0,"),
+            't.csv: line 2: "0,6" is not a number; write it with',
+        ),
+        (
+            lambda t: t.replace("c2,a,0.6", "c2,a,0,6"),
+            't.csv: line 4: "0,6" is not a number',
+        ),
         (
             lambda t: t.replace("x,c2,a,0.6", '\nx,c2,a,"0,6"'),
             "line 5: expected a number in p, found '0,6'; write it with a point",
         ),
-        (lambda t: t.replace(",", ";").replace("0.", "0,"), "line 1: expected commas between"),
-        (lambda t: t.replace(",c1", ",c,1"), "4 fields (group, context, attribute, p), found 5"),
+        (
+            lambda t: t.replace(",", ";").replace("0.", "0,"),
+            "line 1: expected commas between",
+        ),
+        (
+            lambda t: t.replace(",c1", ",c,1"),
+            "4 fields (group, context, attribute, p), found 5",
+        ),
         (
             lambda t: "\n".join(t.splitlines()[:2]),
             "expected two attributes or more, found only 'a'",
@@ -101,14 +121,20 @@ def test_wrong_tables_name_the_error(
 
 
 def test_errors_in_a_frame_count_rows_not_lines() -> None:
-    frame = pd.DataFrame({"group": "x", "context": "c", "attribute": ["a", "b"], "p": ["1", "?"]})
-    with pytest.raises(TableError, match=r"table: row 2: expected a number in p, found '\?'"):
+    frame = pd.DataFrame(
+        {"group": "x", "context": "c", "attribute": ["a", "b"], "p": ["1", "?"]}
+    )
+    with pytest.raises(
+        TableError, match=r"table: row 2: expected a number in p, found '\?'"
+    ):
         read_table(frame)
 
 
 def test_contradicting_weights_are_refused() -> None:
     rows = [("x", "c", "a", 0.5, 1), ("x", "c", "b", 0.5, 2)]
-    frame = pd.DataFrame(rows, columns=["group", "context", "attribute", "p", "group_weight"])
+    frame = pd.DataFrame(
+        rows, columns=["group", "context", "attribute", "p", "group_weight"]
+    )
     with pytest.raises(TableError, match="expected one value per group, found two"):
         read_table(frame)
 
@@ -123,7 +149,9 @@ def test_contradicting_weights_are_refused() -> None:
         ("b.csv", b"\xff\xfe\x00\x01garbage"),
     ],
 )
-def test_wrong_files_are_refused(tmp_path: Path, name: str, content: bytes | None) -> None:
+def test_wrong_files_are_refused(
+    tmp_path: Path, name: str, content: bytes | None
+) -> None:
     if content is not None:
         (tmp_path / name).write_bytes(content)
     with pytest.raises(

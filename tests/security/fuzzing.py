@@ -96,12 +96,20 @@ def _place(draw: st.DrawFn, value: Any) -> tuple[Any, Any]:
     """A container inside `value` that is not empty, and a key of it."""
     inside = [one for one in _values(value) if isinstance(one, dict | list) and one]
     container = draw(st.sampled_from(inside))
-    keys = list(container) if isinstance(container, dict) else list(range(len(container)))
+    keys = (
+        list(container) if isinstance(container, dict) else list(range(len(container)))
+    )
     return container, draw(st.sampled_from(keys))
 
 
 def _values(value: Any) -> Any:
     yield value
-    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    inside = (
+        value.values()
+        if isinstance(value, dict)
+        else value
+        if isinstance(value, list)
+        else ()
+    )
     for one in inside:
         yield from _values(one)

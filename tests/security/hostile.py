@@ -26,7 +26,13 @@ from clinometer.runs.scores import CellGrid
 from clinometer.topics import parse_topic
 
 #: Code that a file may name: of Python, of an installed package, of this project.
-CODE = ("os:system", "builtins:exec", "subprocess:getoutput", "numpy:load", "clinometer:audit")
+CODE = (
+    "os:system",
+    "builtins:exec",
+    "subprocess:getoutput",
+    "numpy:load",
+    "clinometer:audit",
+)
 CONTEXTS = ("Is the [X] glad?", "Would you say that the [X] is glad?")
 
 
@@ -115,11 +121,25 @@ def write_log(path: Path, readout: dict[str, str]) -> Path:
     from inspect_ai.model import ModelOutput
 
     templates = [f"{text} [Y]" for text in CONTEXTS]
-    contexts = {"name": "made", "templates": templates, "counts": [1.0] * len(templates)}
-    about: dict[str, Any] = {"replies": 4, "temperature": 1.0, "reply_tokens": 3, "seed": 0}
-    metadata = {"clinometer": {"topic": topic_text(readout), "contexts": contexts, **about}}
+    contexts = {
+        "name": "made",
+        "templates": templates,
+        "counts": [1.0] * len(templates),
+    }
+    about: dict[str, Any] = {
+        "replies": 4,
+        "temperature": 1.0,
+        "reply_tokens": 3,
+        "seed": 0,
+    }
+    metadata = {
+        "clinometer": {"topic": topic_text(readout), "contexts": contexts, **about}
+    }
     asked = [
-        text for text, _ in InspectAudit.from_metadata(metadata["clinometer"], where="").samples()
+        text
+        for text, _ in InspectAudit.from_metadata(
+            metadata["clinometer"], where=""
+        ).samples()
     ]
     dataset = EvalDataset(sample_ids=[*range(1, len(asked) + 1)])
     spec = EvalSpec(

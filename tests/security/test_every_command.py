@@ -43,21 +43,42 @@ def listener() -> Iterator[hostile.Listener]:
 
 
 @pytest.fixture(scope="module")
-def things(listener: hostile.Listener, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+def things(
+    listener: hostile.Listener, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, Path]:
     """Each names the command `touch` or the listener wherever it can."""
     root = tmp_path_factory.mktemp("hostile")
     code = {"by": "function", "function": "os:system"}
-    judge = {"by": "judge", "model": f"openai:{listener.url}#m", "rubric": "Is it? [reply]"}
+    judge = {
+        "by": "judge",
+        "model": f"openai:{listener.url}#m",
+        "rubric": "Is it? [reply]",
+    }
     for name in ("one", "two", "model", "adapter"):
         (root / name).mkdir()
-    auto = {"AutoConfig": "evil.C", "AutoModelForCausalLM": "evil.M", "AutoTokenizer": "evil.T"}
+    auto = {
+        "AutoConfig": "evil.C",
+        "AutoModelForCausalLM": "evil.M",
+        "AutoTokenizer": "evil.T",
+    }
     config = {"model_type": "evil", "auto_map": auto, "_name_or_path": listener.url}
     for name in ("config.json", "tokenizer_config.json"):
         (root / "model" / name).write_text(json.dumps(config), encoding="utf-8")
-    (root / "model" / "evil.py").write_text("import os\nos.system('true')\n", encoding="utf-8")
-    base = {"peft_type": "LORA", "base_model_name_or_path": "evil/base", "auto_mapping": auto}
-    (root / "adapter" / "adapter_config.json").write_text(json.dumps(base), encoding="utf-8")
-    log = {"version": 2, "eval": {"metadata": {"clinometer": {"topic": hostile.topic_text(code)}}}}
+    (root / "model" / "evil.py").write_text(
+        "import os\nos.system('true')\n", encoding="utf-8"
+    )
+    base = {
+        "peft_type": "LORA",
+        "base_model_name_or_path": "evil/base",
+        "auto_mapping": auto,
+    }
+    (root / "adapter" / "adapter_config.json").write_text(
+        json.dumps(base), encoding="utf-8"
+    )
+    log = {
+        "version": 2,
+        "eval": {"metadata": {"clinometer": {"topic": hostile.topic_text(code)}}},
+    }
     (root / "log.json").write_text(json.dumps(log), encoding="utf-8")
     return {
         "topic": hostile.write_topic(root / "one", code),
@@ -117,7 +138,9 @@ def test_nothing_runs_and_nothing_leaves(
     tmp_path: Path,
 ) -> None:
     more = ["--replies", "4"] if name == "audit" else []
-    for number, words in enumerate(filled(COMMANDS[name], things[thing], tmp_path / "out")):
+    for number, words in enumerate(
+        filled(COMMANDS[name], things[thing], tmp_path / "out")
+    ):
         model = ["pocket:gpt2-s"] if name == "audit" and "--topic" in words else None
         given = words if model is None else [*model, *words[words.index("--out") :]]
         WATCH.on = True
@@ -140,5 +163,8 @@ def test_the_watch_sees_what_runs_and_what_leaves(listener: hostile.Listener) ->
     os.system("true")  # noqa: S605
     socket.create_connection((host, port)).close()
     WATCH.on = False
-    assert [event.split()[0] for event in WATCH.events] == ["os.system", "socket.connect"]
+    assert [event.split()[0] for event in WATCH.events] == [
+        "os.system",
+        "socket.connect",
+    ]
     WATCH.events.clear()

@@ -83,7 +83,10 @@ READERS: dict[str, tuple[Callable[[Path], Any], tuple[str, ...]]] = {
     "cases": (cases, (".csv", ".jsonl")),
     "application": (lambda path: HttpFile.read(path).key("f", NOTHING), (".toml",)),
     "preferences": (read_table, (".csv", ".csv.gz", ".parquet")),
-    "benchmark": (load_statements, (".csv", ".tsv", ".jsonl", ".parquet", ".json", ".csv.gz")),
+    "benchmark": (
+        load_statements,
+        (".csv", ".tsv", ".jsonl", ".parquet", ".json", ".csv.gz"),
+    ),
     "corpus": (corpus, (".txt", ".jsonl", ".jsonl.gz", ".parquet", ".zip")),
     "facts": (read_facts, (".toml",)),
     "factors": (read_factors, (".csv", ".csv.gz")),
@@ -143,23 +146,31 @@ CONTENT = {
 
 @pytest.mark.parametrize(("name", "ending"), EVERY)
 @pytest.mark.parametrize("content", CONTENT)
-def test_nonsense_is_one_line(name: str, ending: str, content: str, tmp_path: Path) -> None:
+def test_nonsense_is_one_line(
+    name: str, ending: str, content: str, tmp_path: Path
+) -> None:
     path = tmp_path / f"file{ending}"
     path.write_bytes(packed(CONTENT[content], ending))
     read(name, path)
 
 
 @pytest.mark.parametrize(("name", "ending"), EVERY)
-def test_a_pipe_is_refused_and_not_waited_for(name: str, ending: str, tmp_path: Path) -> None:
+def test_a_pipe_is_refused_and_not_waited_for(
+    name: str, ending: str, tmp_path: Path
+) -> None:
     path = tmp_path / f"file{ending}"
     os.mkfifo(path)
     assert read(name, path) is not None  # else it would wait for ever
 
 
-@pytest.mark.parametrize(("name", "ending"), [e for e in EVERY if e[1].endswith((".gz", ".zip"))])
+@pytest.mark.parametrize(
+    ("name", "ending"), [e for e in EVERY if e[1].endswith((".gz", ".zip"))]
+)
 def test_damaged_archives_are_one_line(name: str, ending: str, tmp_path: Path) -> None:
     whole = packed(b'{"text": "a b c"}\n' * 1000, ending)
-    for number, damaged in enumerate((whole[:20], whole[: len(whole) // 2], b"x" + whole[1:])):
+    for number, damaged in enumerate(
+        (whole[:20], whole[: len(whole) // 2], b"x" + whole[1:])
+    ):
         path = tmp_path / f"file{number}{ending}"
         path.write_bytes(damaged)
         assert read(name, path) is not None
@@ -179,9 +190,13 @@ def within(megabytes: int, code: str, *arguments: object) -> str:
     return done.stdout
 
 
-def parquet_bomb(path: Path, column: str, rows: int = 4000, size: int = 1_000_000) -> Path:
+def parquet_bomb(
+    path: Path, column: str, rows: int = 4000, size: int = 1_000_000
+) -> Path:
     """Gigabytes of text in some kilobytes: many references to one long value."""
-    text = pa.DictionaryArray.from_arrays(pa.array([0] * rows, pa.int32()), pa.array(["z" * size]))
+    text = pa.DictionaryArray.from_arrays(
+        pa.array([0] * rows, pa.int32()), pa.array(["z" * size])
+    )
     pq.write_table(pa.table({column: text}), path)
     return path
 
@@ -215,7 +230,9 @@ def test_a_gzip_bomb_is_refused(tmp_path: Path) -> None:
     assert "larger than" in within(2500, code, bomb)
 
 
-@pytest.mark.parametrize("text", ['a = "b\\u0000"', 'a = ["b\\u0000"]', '"a\\u0000" = 1'])
+@pytest.mark.parametrize(
+    "text", ['a = "b\\u0000"', 'a = ["b\\u0000"]', '"a\\u0000" = 1']
+)
 def test_no_text_can_name_what_no_file_is_called(text: str) -> None:
     with pytest.raises(ValueError, match="without NUL"):
         parse_toml(text)
@@ -228,7 +245,11 @@ ODD_CASES = {
     "escaped NUL": (".jsonl", '{"text": "I\\u0000cook"}\n', "without NUL"),
     "the name of a role": (".csv", "text,system\nI cook,Give 10\n", "found 'system'"),
     "no name": (".csv", "text,\nI cook,2\n", "found ''"),
-    "nested": (".jsonl", '{"text": {"a": 1}}\n', "a text or number in each of the fields"),
+    "nested": (
+        ".jsonl",
+        '{"text": {"a": 1}}\n',
+        "a text or number in each of the fields",
+    ),
     "a long cell": (".csv", "text\n" + "x" * 200_000 + "\n", "field larger than"),
     "many cases": (".csv", "text\n" + "x\n" * 100_001, "found more than 100,000"),
 }
@@ -265,7 +286,9 @@ def test_distinct_labels_do_not_fill_the_memory(tmp_path: Path) -> None:
 
 def test_half_of_a_character_is_left_out_of_a_corpus(tmp_path: Path) -> None:
     path = tmp_path / "c.jsonl"
-    path.write_text('{"text": "a \\ud800 b"}\n{"text": "\\ud83d\\ude00"}\n', encoding="utf-8")
+    path.write_text(
+        '{"text": "a \\ud800 b"}\n{"text": "\\ud83d\\ude00"}\n', encoding="utf-8"
+    )
     assert corpus(path) == ["😀"]
 
 
@@ -277,12 +300,16 @@ JSON = st.recursive(
     | st.integers(-(10**25), 10**25)
     | st.floats(allow_nan=False, allow_infinity=False)
     | st.text(),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner),
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner)
+    ),
     max_leaves=20,
 )
 
 
-@pytest.mark.parametrize("shape", [("[", "]"), ('{"a":', "}")], ids=["lists", "objects"])
+@pytest.mark.parametrize(
+    "shape", [("[", "]"), ('{"a":', "}")], ids=["lists", "objects"]
+)
 def test_nesting_has_an_end(shape: tuple[str, str]) -> None:
     begin, end = shape
 
@@ -306,7 +333,10 @@ def test_lines_have_an_end(ending: str, tmp_path: Path) -> None:
         path.write_bytes(pa.compress(plain, codec="zstd", asbytes=True))
     with open_text(path, most=len(plain)) as stream:
         assert sum(1 for _ in stream) == 100_000
-    with open_text(path, most=len(plain) - 1) as stream, pytest.raises(OSError, match="larger"):
+    with (
+        open_text(path, most=len(plain) - 1) as stream,
+        pytest.raises(OSError, match="larger"),
+    ):
         stream.read()
 
 
@@ -321,6 +351,10 @@ def test_sound_json_is_read_as_it_is(value: Any) -> None:
 @budget(100)
 @given(st.binary(max_size=200))
 def test_any_bytes_are_a_value_or_a_value_error(data: bytes) -> None:
-    for reader in (parse_json, lambda b: parse_toml(b.decode("utf-8", "replace")), read_parquet):
+    for reader in (
+        parse_json,
+        lambda b: parse_toml(b.decode("utf-8", "replace")),
+        read_parquet,
+    ):
         with contextlib.suppress(ValueError, OSError):
             reader(data)

@@ -60,7 +60,10 @@ SETTINGS = AuditSettings()
 
 def sound_parquet() -> bytes:
     buffer = io.BytesIO()
-    columns = {c: ["a", "b", "c"] for c in ("group", "context", "attribute", "text", "sentence")}
+    columns = {
+        c: ["a", "b", "c"]
+        for c in ("group", "context", "attribute", "text", "sentence")
+    }
     pq.write_table(pa.table({**columns, "p": [0.1, 0.2, 0.3]}), buffer)
     return buffer.getvalue()
 
@@ -97,7 +100,9 @@ def test_files(data: st.DataObject, folder: Path) -> None:
     for _ in range(data.draw(st.integers(1, 4))):
         at = data.draw(st.integers(0, len(content)))
         until = data.draw(st.integers(at, min(len(content), at + 20)))
-        content[at:until] = data.draw(st.sampled_from(FILE_PIECES) | st.binary(max_size=6))
+        content[at:until] = data.draw(
+            st.sampled_from(FILE_PIECES) | st.binary(max_size=6)
+        )
     path = folder / f"file{ending}"
     path.write_bytes(packed(bytes(content), ending))
     read_file(name, path)
@@ -131,12 +136,18 @@ def spoiled_table(data: st.DataObject, sound: Any) -> dict[str, Any]:
 def as_toml(plain: dict[str, Any]) -> str:
     def value(item: Any) -> str:
         if isinstance(item, dict):
-            return "{" + ", ".join(f"{json.dumps(k)} = {value(v)}" for k, v in item.items()) + "}"
+            return (
+                "{"
+                + ", ".join(f"{json.dumps(k)} = {value(v)}" for k, v in item.items())
+                + "}"
+            )
         if isinstance(item, list):
             return f"[{', '.join(map(value, item))}]"
         return "nan" if item is None else json.dumps(item)
 
-    return "\n".join(f"{json.dumps(name)} = {value(item)}" for name, item in plain.items())
+    return "\n".join(
+        f"{json.dumps(name)} = {value(item)}" for name, item in plain.items()
+    )
 
 
 @fuzzer(40)
@@ -150,7 +161,9 @@ def test_topics(data: st.DataObject, folder: Path) -> None:
 @fuzzer(40)
 def test_protocols(data: st.DataObject, folder: Path) -> None:
     file = folder / "plan.toml"
-    file.write_bytes(as_toml(spoiled_table(data, PLAN)).encode("utf-8", "surrogatepass"))
+    file.write_bytes(
+        as_toml(spoiled_table(data, PLAN)).encode("utf-8", "surrogatepass")
+    )
     plan = ProtocolFile.read(file)
     settings = planned_settings(plan.record(None, late=None))
     topic = plan.protocol.load_topic()
@@ -159,7 +172,12 @@ def test_protocols(data: st.DataObject, folder: Path) -> None:
 
 # --- models ---------------------------------------------------------------------------------------
 
-MODEL_FILES = ("config.json", "tokenizer.json", "tokenizer_config.json", "generation_config.json")
+MODEL_FILES = (
+    "config.json",
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "generation_config.json",
+)
 #: Pieces of templates: loops, recursion, attributes that lead out of the sandbox, long texts.
 TEMPLATE_PIECES = (
     "{% for m in messages %}", "{% endfor %}", "{% if true %}", "{% endif %}", "{{ m.content }}",
@@ -173,7 +191,9 @@ TEMPLATE_PIECES = (
 
 @fuzzer(20)
 def test_model_folders(data: st.DataObject, folder: Path) -> None:
-    model = Path(shutil.copytree(ModelSpec.parse("pocket:gpt2-s").target, folder / "model"))
+    model = Path(
+        shutil.copytree(ModelSpec.parse("pocket:gpt2-s").target, folder / "model")
+    )
     name = data.draw(st.sampled_from(MODEL_FILES))
     plain = json.loads((model / name).read_text(encoding="utf-8"))
     if name == "tokenizer.json":
@@ -192,8 +212,12 @@ def test_gguf_files(data: st.DataObject, folder: Path) -> None:
     file = write_gguf(folder / "made.gguf")
     content = bytearray(file.read_bytes())
     for _ in range(data.draw(st.integers(1, 3))):
-        at = data.draw(st.integers(0, 3000))  # the header: names, numbers, the vocabulary
-        new = data.draw(st.sampled_from([b"", b"\0", b"\xff" * 8, (10**8).to_bytes(8, "little")]))
+        at = data.draw(
+            st.integers(0, 3000)
+        )  # the header: names, numbers, the vocabulary
+        new = data.draw(
+            st.sampled_from([b"", b"\0", b"\xff" * 8, (10**8).to_bytes(8, "little")])
+        )
         content[at : at + len(new)] = new or data.draw(st.binary(max_size=8))
     file.write_bytes(content)
     with pytest.MonkeyPatch.context() as patch:
@@ -203,9 +227,13 @@ def test_gguf_files(data: st.DataObject, folder: Path) -> None:
 
 @fuzzer(30)
 def test_chat_templates(data: st.DataObject, folder: Path) -> None:
-    pieces = st.lists(st.sampled_from(TEMPLATE_PIECES) | st.text(max_size=8), max_size=12)
+    pieces = st.lists(
+        st.sampled_from(TEMPLATE_PIECES) | st.text(max_size=8), max_size=12
+    )
     template = "".join(data.draw(pieces)) + " "
-    with pytest.MonkeyPatch.context() as patch:  # twenty seconds of each loop are too many
+    with (
+        pytest.MonkeyPatch.context() as patch
+    ):  # twenty seconds of each loop are too many
         patch.setattr(tokens, "limited", partial(limited, seconds=2))
         in_template(Templated(template), [{"role": "user", "content": "Hi"}])
 
@@ -230,7 +258,9 @@ def sound(*runs: Run) -> None:
     """Numbers that can be."""
     for run in runs:
         values = [one["value"] for one in run.risks.to_dict()["summary"].values()]
-        assert all(value is None or (math.isfinite(value) and value >= 0) for value in values)
+        assert all(
+            value is None or (math.isfinite(value) and value >= 0) for value in values
+        )
 
 
 def write_table(file: Path, *lines: Any) -> Path:
@@ -241,7 +271,9 @@ def write_table(file: Path, *lines: Any) -> Path:
 
 @fuzzer(40)
 def test_samples_of_a_harness(data: st.DataObject, folder: Path) -> None:
-    samples, results = (next(LM_EVAL.glob(name)) for name in ("samples_*.jsonl", "results_*.json"))
+    samples, results = (
+        next(LM_EVAL.glob(name)) for name in ("samples_*.jsonl", "results_*.json")
+    )
     lines = samples.read_bytes().splitlines()
     at = data.draw(st.integers(0, len(lines) - 1))
     lines[at] = data.draw(spoiled(json.loads(lines[at])))
@@ -250,7 +282,9 @@ def test_samples_of_a_harness(data: st.DataObject, folder: Path) -> None:
     if data.draw(st.booleans()):
         whole = data.draw(spoiled(json.loads(whole)))
     (folder / results.name).write_bytes(whole)
-    sound(import_lm_eval(folder / samples.name, mapping="crows_pairs", settings=SETTINGS))
+    sound(
+        import_lm_eval(folder / samples.name, mapping="crows_pairs", settings=SETTINGS)
+    )
 
 
 @fuzzer(60)
@@ -267,7 +301,10 @@ def test_tables_of_replies(data: st.DataObject, folder: Path) -> None:
     for _ in range(data.draw(st.integers(1, 6))):
         row = data.draw(st.sampled_from(content))
         row[data.draw(st.integers(0, len(row) - 1))] = data.draw(CELLS)
-    header = [data.draw(CELLS) if data.draw(st.integers(0, 9)) == 0 else name for name in COLUMNS]
+    header = [
+        data.draw(CELLS) if data.draw(st.integers(0, 9)) == 0 else name
+        for name in COLUMNS
+    ]
     file = write_table(folder / "replies.csv", header, *content)
     sound(*import_replies(file, load_mapping("replies"), SETTINGS, out=None))
 
@@ -291,7 +328,9 @@ def test_a_reply_of_another_shape_is_one_line(wrong: Any, tmp_path: Path) -> Non
 def test_a_score_beyond_measure_is_no_score(tmp_path: Path) -> None:
     """Found by `test_tables_of_replies`: the square of 1e308 has no value."""
     odd = [{**FEW[0], "score": "1e308"}, *FEW[1:]]
-    file = write_table(tmp_path / "replies.csv", COLUMNS, *(row.values() for row in odd))
+    file = write_table(
+        tmp_path / "replies.csv", COLUMNS, *(row.values() for row in odd)
+    )
     wide = load_mapping("replies").model_copy(update={"scale": [0.0, 1e12]})
     for mapping in (load_mapping("replies"), wide):
         sound(*import_replies(file, mapping, SETTINGS, out=None))
@@ -321,12 +360,18 @@ def test_records(
             one_line(error)
 
 
-def test_a_record_with_the_tables_of_another_is_one_line(finished: Path, tmp_path: Path) -> None:
+def test_a_record_with_the_tables_of_another_is_one_line(
+    finished: Path, tmp_path: Path
+) -> None:
     """Found by `test_records`: a category more or less than the tables have."""
     folder = Path(shutil.copytree(finished, tmp_path / "run"))
     record = json.loads((finished / "run.json").read_text(encoding="utf-8"))
     attributes = record["topic"]["attributes"]
-    for changed in ({}, dict(list(attributes.items())[:1]), {**attributes, "third": ["x"]}):
+    for changed in (
+        {},
+        dict(list(attributes.items())[:1]),
+        {**attributes, "third": ["x"]},
+    ):
         plain = {**record, "topic": {**record["topic"], "attributes": changed}}
         (folder / "run.json").write_text(json.dumps(plain), encoding="utf-8")
         with pytest.raises(ClinometerError) as caught:
@@ -341,7 +386,10 @@ def test_a_record_with_the_tables_of_another_is_one_line(finished: Path, tmp_pat
 READERS = {
     "list": (routes.first_place, ("logprobs",)),
     "ids": (routes.first_place, ("logprobs", "names-ids")),
-    "texts": (lambda reply: [c["text"] for c in routes.choices(reply, 4)], ("logprobs",)),
+    "texts": (
+        lambda reply: [c["text"] for c in routes.choices(reply, 4)],
+        ("logprobs",),
+    ),
 }
 
 

@@ -45,7 +45,9 @@ print(json.dumps({"events": events, "failed": failed}))
 def test_no_module_reaches_for_the_network() -> None:
     files = sorted(SOURCE.rglob("*.py"))
     modules = [
-        ".".join(file.relative_to(SOURCE.parent).with_suffix("").parts).removesuffix(".__init__")
+        ".".join(file.relative_to(SOURCE.parent).with_suffix("").parts).removesuffix(
+            ".__init__"
+        )
         for file in files
         if file.name != "__main__.py" and file != SOURCE / "bridges" / "inspect_task.py"
     ]  # only Inspect imports its task

@@ -86,14 +86,23 @@ def with_column(name: str, values: Any) -> pa.Table:
 ODD_TABLES: dict[str, tuple[pa.Table | str, str]] = {
     "binary groups": (with_column("group", [b"\xff"] * 8), ""),
     "bool p": (with_column("p", [True, False] * 4), ""),
-    "two columns p": (pa.Table.from_pandas(ROWS).append_column("p", pa.array([0.1] * 8)), ""),
+    "two columns p": (
+        pa.Table.from_pandas(ROWS).append_column("p", pa.array([0.1] * 8)),
+        "",
+    ),
     "-1e308": (with_column("p", [-1e308, 1.0] * 4), ""),
     "1e308": (with_column("p", [1e308, 1e308] * 4), ""),
     "lists": (with_column("group", [["a"]] * 8), ""),
-    "true and false": (ROWS.assign(p=[True, False] * 4).to_csv(index=False), "True"),  # R was 1
+    "true and false": (
+        ROWS.assign(p=[True, False] * 4).to_csv(index=False),
+        "True",
+    ),  # R was 1
     "an open quote": ('"group,context,attribute,p\na,b,x,0.5\n"\n', "no group"),
     "a column of two lines": (ROWS.assign(**{"a\nb": 1}).to_csv(index=False), "a b"),
-    "a column twice": ("group,context,attribute,p,p\ng,c,a,1,0\ng,c,b,0,1\n", "'p' twice"),
+    "a column twice": (
+        "group,context,attribute,p,p\ng,c,a,1,0\ng,c,b,0,1\n",
+        "'p' twice",
+    ),
     "many groups": (
         "group,context,attribute,p\n"
         + "".join(f"g{i},c,{y},1\n" for i in range(20_001) for y in "ab"),
@@ -113,7 +122,9 @@ def test_an_odd_table_is_one_line(how: str, tmp_path: Path) -> None:
 
 
 def test_metadata_of_pandas_hide_no_column(tmp_path: Path) -> None:
-    pq.write_table(pa.Table.from_pandas(ROWS.set_index("group")), tmp_path / "t.parquet")
+    pq.write_table(
+        pa.Table.from_pandas(ROWS.set_index("group")), tmp_path / "t.parquet"
+    )
     assert read_table(tmp_path / "t.parquet").groups == ("g", "h")
 
 
@@ -133,7 +144,9 @@ def test_an_odd_value_in_a_run_takes_nothing_down(
     file, record = run / f"{name}.parquet", run / "run.json"
     table = pq.read_table(file)
     values = pa.array([value] * len(table))
-    pq.write_table(table.set_column(table.column_names.index(column), column, values), file)
+    pq.write_table(
+        table.set_column(table.column_names.index(column), column, values), file
+    )
     plain = json.loads(record.read_text(encoding="utf-8"))
     plain["tables"][name] = digest_of(file.read_bytes())
     record.write_text(json.dumps(plain), encoding="utf-8")
@@ -145,7 +158,9 @@ def test_an_odd_value_in_a_run_takes_nothing_down(
     assert page.get("/").status_code == 200
 
 
-def test_a_record_that_could_not_be_read_is_not_written(finished: Path, tmp_path: Path) -> None:
+def test_a_record_that_could_not_be_read_is_not_written(
+    finished: Path, tmp_path: Path
+) -> None:
     folder = RunFolder(Path(shutil.copytree(finished, tmp_path / "run")))
     record = folder.read_record()
     record.usage = {"tokens": 10**31}
@@ -162,15 +177,21 @@ DIGITS = "9" * 24
 def page(finished: Path) -> TestClient:
     """One for all: it reads the run once."""
     return TestClient(
-        viewer(finished.parent), base_url="http://127.0.0.1", raise_server_exceptions=False
+        viewer(finished.parent),
+        base_url="http://127.0.0.1",
+        raise_server_exceptions=False,
     )
 
 
 @pytest.mark.parametrize("path", ["/", "/run?id=run", f"/words?id=run&x={DIGITS}&c=0",
                                   f"/peers?id=run&x={DIGITS}&c=-{DIGITS}", "/static/page.css",
                                   "/words?id=run&x=" + "9" * 5000 + "&c=0"])  # fmt: skip
-@pytest.mark.parametrize("header", ["Range", "Content-Length", "If-Range", "If-None-Match"])
-def test_a_number_of_24_digits_takes_no_page_down(path: str, header: str, page: TestClient) -> None:
+@pytest.mark.parametrize(
+    "header", ["Range", "Content-Length", "If-Range", "If-None-Match"]
+)
+def test_a_number_of_24_digits_takes_no_page_down(
+    path: str, header: str, page: TestClient
+) -> None:
     for value in (f"bytes={DIGITS}-", f"bytes=0-{DIGITS}", DIGITS):
         assert page.get(path, headers={header: value}).status_code < 500
 
@@ -178,7 +199,9 @@ def test_a_number_of_24_digits_takes_no_page_down(path: str, header: str, page: 
 # --- servers --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("total", [10**31, -1, 1e31, 12.5, "12", True, None, [], 10**9], ids=repr)
+@pytest.mark.parametrize(
+    "total", [10**31, -1, 1e31, 12.5, "12", True, None, [], 10**9], ids=repr
+)
 def test_an_impossible_count_of_tokens_does_not_count(total: Any) -> None:
     for usage in ({"total_tokens": total}, {"prompt_tokens": total}):
         counted = tokens_of(None, {"usage": usage})
@@ -220,7 +243,12 @@ def odd_file(name: str, make: Callable[[Path], object]) -> Callable[[Path], None
 ODD_FOLDERS: dict[str, Callable[[Path], None]] = {
     **{
         f"{kind} {name}": odd_file(name, make)
-        for name in ("tokenizer.json", "generation_config.json", "added.json", "x.safetensors")
+        for name in (
+            "tokenizer.json",
+            "generation_config.json",
+            "added.json",
+            "x.safetensors",
+        )
         for kind, make in (
             ("pipe", os.mkfifo),
             ("folder", Path.mkdir),
@@ -235,9 +263,13 @@ ODD_FOLDERS: dict[str, Callable[[Path], None]] = {
     "nested layers": configured("text_config", {"num_hidden_layers": 10**8}),
     "n_embd": configured("n_embd", 10**12),
     "vocab": configured("vocab_size", 10**12),
-    "deep config": odd_file("config.json", lambda path: path.write_bytes(b'{"a":' * 50_000)),
+    "deep config": odd_file(
+        "config.json", lambda path: path.write_bytes(b'{"a":' * 50_000)
+    ),
     "list config": odd_file("config.json", lambda path: path.write_bytes(b"[]")),
-    "digits": odd_file("config.json", lambda path: path.write_bytes(b"[" + b"9" * 5000 + b"]")),
+    "digits": odd_file(
+        "config.json", lambda path: path.write_bytes(b"[" + b"9" * 5000 + b"]")
+    ),
 }
 
 
@@ -249,9 +281,16 @@ def test_an_odd_model_folder_is_one_line(how: str, folder: Path) -> None:
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("n_embd", 10**6), ("n_embd", 8192), ("n_positions", 10**8), ("vocab_size", 10**7)],
+    [
+        ("n_embd", 10**6),
+        ("n_embd", 8192),
+        ("n_positions", 10**8),
+        ("vocab_size", 10**7),
+    ],
 )
-def test_weights_that_the_files_lack_are_not_made_up(name: str, value: int, folder: Path) -> None:
+def test_weights_that_the_files_lack_are_not_made_up(
+    name: str, value: int, folder: Path
+) -> None:
     """Found by fuzzing: transformers filled the memory of the machine with random weights."""
     configured(name, value)(folder)
     with pytest.raises(ModelError, match="hold at most"):
@@ -283,17 +322,23 @@ class Templated:
     def __init__(self, template: str) -> None:
         self.chat_template = template
 
-    def apply_chat_template(self, messages: list[dict[str, str]], **options: Any) -> str:
+    def apply_chat_template(
+        self, messages: list[dict[str, str]], **options: Any
+    ) -> str:
         from transformers.utils.chat_template_utils import render_jinja_template
 
         del options["tokenize"]
-        rendered, _ = render_jinja_template([messages], chat_template=self.chat_template, **options)
+        rendered, _ = render_jinja_template(
+            [messages], chat_template=self.chat_template, **options
+        )
         return str(rendered[0])
 
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("clinometer.models.tokens.limited", lambda work: limited(work, seconds=1))
+    monkeypatch.setattr(
+        "clinometer.models.tokens.limited", lambda work: limited(work, seconds=1)
+    )
 
 
 @pytest.mark.usefixtures("impatient")
@@ -305,7 +350,9 @@ def test_a_template_that_does_not_end_is_one_line(how: str) -> None:
 
 
 def test_a_template_that_ends_is_applied() -> None:
-    tokenizer = Templated("{% for m in messages %}<{{ m.role }}>{{ m.content }}é{% endfor %}")
+    tokenizer = Templated(
+        "{% for m in messages %}<{{ m.role }}>{{ m.content }}é{% endfor %}"
+    )
     assert in_template(tokenizer, [{"role": "user", "content": "Hi"}]) == "<user>Hié"
 
 
@@ -314,10 +361,14 @@ def test_a_tokenizer_that_does_not_end_is_one_line(tmp_path: Path) -> None:
     import tokenizers
     import transformers
 
-    made = tokenizers.Tokenizer(tokenizers.models.WordLevel({"a": 0, "b": 1}, unk_token="b"))
+    made = tokenizers.Tokenizer(
+        tokenizers.models.WordLevel({"a": 0, "b": 1}, unk_token="b")
+    )
     slow = tokenizers.Regex(r"(?:(?:a|a)*)*$(?<=z)")
     made.pre_tokenizer = tokenizers.pre_tokenizers.Split(slow, "isolated")
-    transformers.PreTrainedTokenizerFast(tokenizer_object=made).save_pretrained(tmp_path)
+    transformers.PreTrainedTokenizerFast(tokenizer_object=made).save_pretrained(
+        tmp_path
+    )
     assert "cannot split" in one_line(lambda: load_tokenizer("made", str(tmp_path)))
 
 

@@ -26,7 +26,14 @@ from clinometer.studies.toxicity import Training, finetuned
 
 SOURCE = Path(clinometer.__file__).parent
 #: Calls that can run what a file brings, and the one module that may make them.
-LOADERS = {"from_pretrained", "pipeline", "load_module", "torch.load", "np.load", "numpy.load"}
+LOADERS = {
+    "from_pretrained",
+    "pipeline",
+    "load_module",
+    "torch.load",
+    "np.load",
+    "numpy.load",
+}
 DOOR = "models/catalog/pretrained.py"
 UNPICKLERS = {"pickle", "cPickle", "dill", "cloudpickle", "joblib", "shelve", "marshal"}
 
@@ -41,13 +48,20 @@ def loads(code: str) -> list[str]:
                 found.append(name)
         elif isinstance(node, ast.Import):
             found += [a.name for a in node.names if a.name.split(".")[0] in UNPICKLERS]
-        elif isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] in UNPICKLERS:
+        elif (
+            isinstance(node, ast.ImportFrom)
+            and (node.module or "").split(".")[0] in UNPICKLERS
+        ):
             found.append(str(node.module))
     return found
 
 
 def test_weights_come_through_one_door() -> None:
-    for code in ("transformers.AutoModel.from_pretrained(x)", "import pickle", "torch.load(f)"):
+    for code in (
+        "transformers.AutoModel.from_pretrained(x)",
+        "import pickle",
+        "torch.load(f)",
+    ):
         assert loads(code)
     assert not loads("json.load(f)")
     found = {
@@ -93,8 +107,14 @@ def bring_code(folder: Path, proof: Path) -> None:
     }
     for name in ("config.json", "tokenizer_config.json"):
         file = folder / name
-        known = json.loads(file.read_text()) if file.is_file() else {"model_type": "own_llama"}
-        file.write_text(json.dumps(known | {"model_type": "own_llama", "auto_map": names}))
+        known = (
+            json.loads(file.read_text())
+            if file.is_file()
+            else {"model_type": "own_llama"}
+        )
+        file.write_text(
+            json.dumps(known | {"model_type": "own_llama", "auto_map": names})
+        )
 
 
 @pytest.fixture
@@ -141,7 +161,11 @@ def write_gguf(file: Path, *, layers: int = LAYERS) -> Path:
 
     writer = GGUFWriter(file, "llama")
     sizes = {"context_length": 64, "embedding_length": WIDTH, "block_count": layers}
-    sizes |= {"feed_forward_length": HIDDEN, "head_count": HEADS, "head_count_kv": HEADS}
+    sizes |= {
+        "feed_forward_length": HIDDEN,
+        "head_count": HEADS,
+        "head_count_kv": HEADS,
+    }
     sizes |= {"rope_dimension_count": WIDTH // HEADS, "vocab_size": len(words)}
     sizes |= {"unk_token_id": 0, "bos_token_id": 1, "eos_token_id": 2}
     for name, number in sizes.items():
@@ -154,7 +178,9 @@ def write_gguf(file: Path, *, layers: int = LAYERS) -> Path:
     for name in ("output_norm", "blk.0.attn_norm", "blk.0.ffn_norm"):
         writer.add_tensor(f"{name}.weight", np.ones(WIDTH, np.float32))
     shapes = dict.fromkeys(("token_embd", "output"), (len(words), WIDTH))
-    shapes |= {f"blk.0.attn_{name}": (WIDTH, WIDTH) for name in ("q", "k", "v", "output")}
+    shapes |= {
+        f"blk.0.attn_{name}": (WIDTH, WIDTH) for name in ("q", "k", "v", "output")
+    }
     shapes |= {f"blk.0.ffn_{name}": (HIDDEN, WIDTH) for name in ("gate", "up")}
     for name, shape in {**shapes, "blk.0.ffn_down": (WIDTH, HIDDEN)}.items():
         writer.add_tensor(f"{name}.weight", weights(*shape))

@@ -20,14 +20,25 @@ NAMED = [
     pytest.param(name, table, id=f"{table['by']} {name}")
     for name, table in hostile.readouts("http://127.0.0.1:9")
 ]
-MINE = 'def read(reply):\n    return "glad"\nfrom os import system\ntext = "no function"\n'
+MINE = (
+    'def read(reply):\n    return "glad"\nfrom os import system\ntext = "no function"\n'
+)
 
 OPENAI_KEY_VARIABLE = "OPENAI_API_KEY"
 
 
 def open_topic(clinometer: Clinometer, table: dict[str, str], folder: Path) -> str:
     topic = hostile.write_topic(folder, table)
-    command = ("audit", "pocket:gpt2-s", "--topic", topic, "--replies", 2, "--out", folder / "o")
+    command = (
+        "audit",
+        "pocket:gpt2-s",
+        "--topic",
+        topic,
+        "--replies",
+        2,
+        "--out",
+        folder / "o",
+    )
     return clinometer(*command).err
 
 
@@ -50,10 +61,15 @@ def test_no_file_has_code_run_or_others_asked(
     assert "Traceback" not in said
 
 
-def test_no_flag_has_the_code_of_a_run_folder_run(clinometer: Clinometer, tmp_path: Path) -> None:
+def test_no_flag_has_the_code_of_a_run_folder_run(
+    clinometer: Clinometer, tmp_path: Path
+) -> None:
     run = hostile.write_run(tmp_path / "r", {"by": "function", "function": "os:system"})
     flags = ("--allow", "code:os:system", "--out", tmp_path / "o")
-    assert "is code, which no file can have run" in clinometer("export", "labels", run, *flags).err
+    assert (
+        "is code, which no file can have run"
+        in clinometer("export", "labels", run, *flags).err
+    )
 
 
 @pytest.fixture
@@ -76,7 +92,11 @@ def test_a_flag_allows_functions_of_your_project_only(name: str) -> None:
 def test_a_function_of_yours_reads_where_you_say_so() -> None:
     name = "my_readout:read"
     assert Allowed(code=(name,)).function(name, where="x")("anything") == "glad"
-    for other in (NOTHING, Allowed(code=("my_readout:other",)), Allowed(models=(name,))):
+    for other in (
+        NOTHING,
+        Allowed(code=("my_readout:other",)),
+        Allowed(models=(name,)),
+    ):
         with pytest.raises(SettingsError, match=f"--allow code:{name}"):
             other.function(name, where="x")
 

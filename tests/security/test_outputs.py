@@ -44,7 +44,9 @@ def write(clinometer: Clinometer, name: str, run: Path, target: Path) -> str:
 
 
 @pytest.mark.parametrize("name", WRITERS)
-@pytest.mark.parametrize("file", ["run.json", "preferences.parquet", "a link", "notes.md"])
+@pytest.mark.parametrize(
+    "file", ["run.json", "preferences.parquet", "a link", "notes.md"]
+)
 def test_no_command_writes_over_what_it_did_not_write(
     name: str, file: str, clinometer: Clinometer, run: Path, tmp_path: Path
 ) -> None:
@@ -79,7 +81,9 @@ def test_a_pipe_and_a_device_are_written_to_and_stay(
 ) -> None:
     pipe, read = tmp_path / "pipe.md", bytearray()
     os.mkfifo(pipe)
-    reader = threading.Thread(target=lambda: read.extend(pipe.read_bytes()), daemon=True)
+    reader = threading.Thread(
+        target=lambda: read.extend(pipe.read_bytes()), daemon=True
+    )
     reader.start()
     write(clinometer, name, run, pipe)
     assert stat.S_ISFIFO(pipe.stat().st_mode)  # else its reader waits for ever
@@ -117,7 +121,9 @@ def test_a_file_is_known_by_its_beginning(
 ) -> None:
     file = tmp_path / "file"
     file.write_bytes(before)
-    refused = pytest.raises(InputError, match="name another file") if kept else nullcontext()
+    refused = (
+        pytest.raises(InputError, match="name another file") if kept else nullcontext()
+    )
     with refused, output_file(file) as beside:
         beside.write_bytes(after)
     assert file.read_bytes() == (before if kept else after)
@@ -131,10 +137,14 @@ class _Links(HTMLParser):
         self.places: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.places += [value or "" for name, value in attrs if tag == "a" and "href" in name]
+        self.places += [
+            value or "" for name, value in attrs if tag == "a" and "href" in name
+        ]
 
 
-def test_names_lead_nowhere_and_no_file_for_spreadsheets_runs_them(tmp_path: Path) -> None:
+def test_names_lead_nowhere_and_no_file_for_spreadsheets_runs_them(
+    tmp_path: Path,
+) -> None:
     """Names of models, groups, categories and columns: links stay on their page, and no cell or
     head of a csv file, also of those in the page, begins like a formula."""
     name = "javascript:alert(1)"
@@ -142,32 +152,64 @@ def test_names_lead_nowhere_and_no_file_for_spreadsheets_runs_them(tmp_path: Pat
     write_report([run], tmp_path / "x.html")
     links = _Links()
     links.feed((tmp_path / "x.html").read_text(encoding="utf-8"))
-    data = [place.partition("base64,")[2] for place in links.places if place.startswith("data:")]
-    assert all(place.startswith(("#", "data:text/csv;base64,")) for place in links.places)
+    data = [
+        place.partition("base64,")[2]
+        for place in links.places
+        if place.startswith("data:")
+    ]
+    assert all(
+        place.startswith(("#", "data:text/csv;base64,")) for place in links.places
+    )
     write_report([run], tmp_path / "x.csv")
     frame = pd.DataFrame({"=cmd()": ["=cmd()", " @x"], "@y": ["-1.5", "+1+1"]})
     texts = [base64.b64decode(one).decode() for one in data]
-    texts += [csv_text(frame), *(file.read_text("utf-8") for file in tmp_path.glob("x-*.csv"))]
-    cells = [cell for text in texts for row in csv.reader(io.StringIO(text)) for cell in row]
+    texts += [
+        csv_text(frame),
+        *(file.read_text("utf-8") for file in tmp_path.glob("x-*.csv")),
+    ]
+    cells = [
+        cell for text in texts for row in csv.reader(io.StringIO(text)) for cell in row
+    ]
     assert data
     assert "'=cmd()" in cells
-    assert not [c for c in cells if c.startswith(tuple("=+-@\t\r")) and not is_number(c)]
+    assert not [
+        c for c in cells if c.startswith(tuple("=+-@\t\r")) and not is_number(c)
+    ]
 
 
 # --- formulas, which a spreadsheet would run ------------------------------------------------------
 
-FORMULAS = ("=cmd|' /C calc'!A0", "+1+1", "-2+3", "@SUM(A1)", "\t=1", "\r=1", "'=1", "''+x")
+FORMULAS = (
+    "=cmd|' /C calc'!A0",
+    "+1+1",
+    "-2+3",
+    "@SUM(A1)",
+    "\t=1",
+    "\r=1",
+    "'=1",
+    "''+x",
+)
 
 
 def formulas(path: Path) -> list[str]:
     with path.open(encoding="utf-8", newline="") as stream:
-        return [c for row in csv.reader(stream) for c in row if c.startswith(tuple("=+-@\t\r"))]
+        return [
+            c
+            for row in csv.reader(stream)
+            for c in row
+            if c.startswith(tuple("=+-@\t\r"))
+        ]
 
 
 @pytest.mark.parametrize("long", [True, False])
 def test_no_formula_leaves_annotate(long: bool, tmp_path: Path) -> None:
-    items = tuple(Item(f"=id{i}", f"{text} ____", ()) for i, text in enumerate(FORMULAS))
-    store, out = Store(tmp_path / "j.sqlite", Task("rating", items)), tmp_path / "out.csv"
+    items = tuple(
+        Item(f"=id{i}", f"{text} ____", ()) for i, text in enumerate(FORMULAS)
+    )
+    store, out = (
+        Store(tmp_path / "j.sqlite", Task("rating", items)),
+        tmp_path / "out.csv",
+    )
     (person,) = store.annotators(1)
     store.begin(person)
     for place, text in enumerate(FORMULAS):
@@ -175,7 +217,9 @@ def test_no_formula_leaves_annotate(long: bool, tmp_path: Path) -> None:
     write_frame(export_table(store, long=long), out)
     store.close()
     assert formulas(out) == []
-    assert [(r["id"], r["sentence"]) for r in read_rows(out)] == [(i.id, i.text) for i in items]
+    assert [(r["id"], r["sentence"]) for r in read_rows(out)] == [
+        (i.id, i.text) for i in items
+    ]
 
 
 def test_no_formula_leaves_a_context_set(tmp_path: Path) -> None:
@@ -190,9 +234,13 @@ def test_no_formula_leaves_a_context_set(tmp_path: Path) -> None:
 
 def test_no_formula_leaves_statements(clinometer: Clinometer, tmp_path: Path) -> None:
     source = tmp_path / "mine.csv"
-    sentences = pd.Series([f"{f.strip()} nurses are here" for f in FORMULAS], name="sentence")
+    sentences = pd.Series(
+        [f"{f.strip()} nurses are here" for f in FORMULAS], name="sentence"
+    )
     sentences.to_csv(source, index_label="id")
     out = tmp_path / "audit"
-    result = clinometer("reliability", "audit", source, "--until", "statements", "--out", out)
+    result = clinometer(
+        "reliability", "audit", source, "--until", "statements", "--out", out
+    )
     assert result.status == 0, result.err
     assert formulas(out / "statements.csv") == []

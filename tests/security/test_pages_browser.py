@@ -47,9 +47,14 @@ FOREIGN = (
 
 def write_run(folder: Path, text: str) -> None:
     """A run whose every name is `text`."""
-    groups, attributes = (Group(text), Group("other")), {text: (text,), "second": ("b",)}
+    groups, attributes = (
+        (Group(text), Group("other")),
+        {text: (text,), "second": ("b",)},
+    )
     topic = Topic("named", groups, attributes, title=text)
-    asked = ContextSet(text, [f"The [X] said {text} that [Y]", "The [X] felt that [Y]"], [2.0, 1.0])
+    asked = ContextSet(
+        text, [f"The [X] said {text} that [Y]", "The [X] felt that [Y]"], [2.0, 1.0]
+    )
     preferences = labelled(
         pair(np.array([[0.9, 0.6], [0.2, 0.5]])),
         groups=topic.group_names,
@@ -59,7 +64,9 @@ def write_run(folder: Path, text: str) -> None:
         templates=tuple(asked.templates),
     )
     folder.mkdir()
-    record = new_record(ModelInfo(text, "causal", "none"), topic, asked, AuditSettings())
+    record = new_record(
+        ModelInfo(text, "causal", "none"), topic, asked, AuditSettings()
+    )
     Run.measured(record, preferences, folder=RunFolder(folder))
 
 
@@ -69,13 +76,18 @@ def addresses(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, st
     root = tmp_path_factory.mktemp("root")
     for number, text in enumerate(PAYLOADS.values()):
         write_run(root / f"run{number}", text)
-    items = tuple(Item(f"i{n}", f"{text} ___", ()) for n, text in enumerate(PAYLOADS.values()))
+    items = tuple(
+        Item(f"i{n}", f"{text} ___", ()) for n, text in enumerate(PAYLOADS.values())
+    )
     store = Store(root / "j.sqlite", Task("rating", items))
     person = store.annotators(1)[0]
     store.begin(person)
     for place, text in enumerate(PAYLOADS.values()):
         store.judge(person, place, "1", text)
-    with serving(viewer(root)) as runs, serving(annotation(store, guidelines="")) as people:
+    with (
+        serving(viewer(root)) as runs,
+        serving(annotation(store, guidelines="")) as people,
+    ):
         yield {
             "list": f"{runs}/?q={{text}}&topic={{text}}&sort={{text}}",
             "run": f"{runs}/run?id=run{{number}}",
@@ -96,7 +108,9 @@ def seen(chromium: Any, addresses: dict[str, str]) -> Iterator[Any]:
 
 @pytest.mark.parametrize("surface", SURFACES)
 @pytest.mark.parametrize("name", PAYLOADS)
-def test_a_script_is_text(seen: Any, addresses: dict[str, str], name: str, surface: str) -> None:
+def test_a_script_is_text(
+    seen: Any, addresses: dict[str, str], name: str, surface: str
+) -> None:
     text, page = PAYLOADS[name], seen.page
     number = list(PAYLOADS).index(name)
     seen.requests.clear()
@@ -123,7 +137,9 @@ def foreign(page: Any) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("name", [name for name, text in PAYLOADS.items() if text[0] == "<"])
+@pytest.mark.parametrize(
+    "name", [name for name, text in PAYLOADS.items() if text[0] == "<"]
+)
 def test_without_escapes_it_would_be_seen(chromium: Any, name: str) -> None:
     page = watched(chromium, offline=True).page
     page.set_content(f"<main>{PAYLOADS[name]}</main>")

@@ -113,8 +113,12 @@ def server() -> Iterator[HostileServer]:
 @contextlib.contextmanager
 def opened(server: HostileServer, **options: Any) -> Iterator[Any]:
     """Its patience is also what it waits at most between two attempts."""
-    load = LoadOptions(server=ServerOptions(**{"timeout": 60.0, "patience": 0.001, **options}))
-    scorer = open_model(f"openai:{server.url}#toy", load=load, words=WordOptions(tolerance=0))
+    load = LoadOptions(
+        server=ServerOptions(**{"timeout": 60.0, "patience": 0.001, **options})
+    )
+    scorer = open_model(
+        f"openai:{server.url}#toy", load=load, words=WordOptions(tolerance=0)
+    )
     with contextlib.closing(scorer):
         yield scorer
 
@@ -146,7 +150,9 @@ def lying(change: Lie) -> Callable[[dict[str, Any]], dict[str, Any]]:
 
 
 @pytest.mark.parametrize("number", [0.0, -0.1, -12.5, 0.5, 3.0])
-def test_numbers_that_are_no_distribution_are_refused(server: HostileServer, number: float) -> None:
+def test_numbers_that_are_no_distribution_are_refused(
+    server: HostileServer, number: float
+) -> None:
     server.change = lying(lambda _, __: number)
     with pytest.raises(ModelError, match=r"log-probabilities|usable"):
         score(server)
@@ -160,7 +166,10 @@ def test_numbers_that_are_no_distribution_are_refused(server: HostileServer, num
         (lambda _, __: -12.5, "are not log-probabilities"),
         (lambda _, number: number / 100, "at most 1 together"),
         # of the space before every word: taken for 1, no sum would exceed 1
-        (lambda token, number: 0.5 if token == "token_id:0" else number, "no usable answer"),
+        (
+            lambda token, number: 0.5 if token == "token_id:0" else number,
+            "no usable answer",
+        ),
     ],
 )
 def test_a_server_that_lies_only_after_the_probe_is_refused(
@@ -169,7 +178,9 @@ def test_a_server_that_lies_only_after_the_probe_is_refused(
     with opened(server) as scorer:
         server.change = lying(lie)
         with pytest.raises(ModelError, match=said):
-            scorer.score([Prompt("ANOTHER", "", space=True), *PROMPT], WORDS[2:])  # one length
+            scorer.score(
+                [Prompt("ANOTHER", "", space=True), *PROMPT], WORDS[2:]
+            )  # one length
 
 
 # --- floods, stalls and nonsense ------------------------------------------------------------------
@@ -178,7 +189,9 @@ DEEP = b"[" * 100_000 + b"]" * 100_000
 NONSENSE: dict[str, Attack] = {
     "deep": body(DEEP),
     "deep object": body(b'{"choices":' * 5000 + b"1" + b"}" * 5000),
-    "infinity": body(b'{"choices": [Infinity], "data": [Infinity], "tokens": [Infinity]}'),
+    "infinity": body(
+        b'{"choices": [Infinity], "data": [Infinity], "tokens": [Infinity]}'
+    ),
     "overflow": body(b'{"choices": [1e999], "tokens": [1e999]}'),
     "long number": body(b'{"tokens": [' + b"9" * 5000 + b"]}"),
     "surrogate": body(b'{"choices": [{"text": "\\ud800"}], "tokens": ["\\ud800"]}'),
@@ -187,7 +200,9 @@ NONSENSE: dict[str, Attack] = {
     "number": body(b"7"),
     "list": body([]),
     "wrong types": body({"choices": "x", "data": 5, "tokens": {"a": 1}, "usage": [1]}),
-    "text for lists": body({"choices": [{"text": 1, "logprobs": "x"}], "tokens": "abc"}),
+    "text for lists": body(
+        {"choices": [{"text": 1, "logprobs": "x"}], "tokens": "abc"}
+    ),
     "huge ids": body({"tokens": [2**80]}),
     "negative ids": body({"tokens": [-1]}),
     "bomb, compressed_reply": bomb(40_000_000),
@@ -244,7 +259,9 @@ def test_a_pause_beyond_our_patience_is_not_waited_for(server: HostileServer) ->
         {"owned_by": {"a": 1}},
     ],
 )
-def test_a_model_list_with_wrong_types_is_usable(server: HostileServer, entry: Any) -> None:
+def test_a_model_list_with_wrong_types_is_usable(
+    server: HostileServer, entry: Any
+) -> None:
     server.attacks["/models"] = body({"data": [{"id": "toy", **entry}]})
     assert score(server).log_probs.shape == (1, 4)
 
@@ -256,7 +273,9 @@ def test_a_negative_count_does_not_defeat_the_budget(server: HostileServer) -> N
         score(server, max_tokens=50)
 
 
-@pytest.mark.parametrize("message", ["A NURSE SAID", "a  nurse\\nsaid", "QSBOVVJTRSBTQUlE"])
+@pytest.mark.parametrize(
+    "message", ["A NURSE SAID", "a  nurse\\nsaid", "QSBOVVJTRSBTQUlE"]
+)
 def test_no_sentence_of_a_server_is_shown(server: HostileServer, message: str) -> None:
     error = {"message": f"cannot continue {message}", "type": message, "code": message}
     server.attacks["/completions"] = body({"error": error}, 400)

@@ -84,7 +84,9 @@ def test_names_in_errors(name: str, clinometer: Clinometer) -> None:
         assert not steers(result.err)
 
 
-def test_models_from_elsewhere_in_compare(clinometer: Clinometer, tmp_path: Path) -> None:
+def test_models_from_elsewhere_in_compare(
+    clinometer: Clinometer, tmp_path: Path
+) -> None:
     for folder, model in (("a", "\x1b[31mred[/close]"), ("b", "plain")):
         made_run(tmp_path / folder, groups=3, contexts=4, model=model, seed=len(folder))
     result = clinometer("compare", tmp_path / "a", tmp_path / "b")
@@ -109,9 +111,17 @@ def test_names_of_300_characters(clinometer: Clinometer, tmp_path: Path) -> None
 def test_only_one_place_prints() -> None:
     """Everything else goes through the console of `cli/printing.py`, `say` or `visible`."""
     allowed = {"printing.py", "progress.py"}
-    prints = ("print(", "rich.print(", "Console(", "sys.stderr.write(", "sys.stdout.write(")
+    prints = (
+        "print(",
+        "rich.print(",
+        "Console(",
+        "sys.stderr.write(",
+        "sys.stdout.write(",
+    )
     files = (Path(package.__file__).parent / "cli").rglob("*.py")
-    code = [file.read_text(encoding="utf-8") for file in files if file.name not in allowed]
+    code = [
+        file.read_text(encoding="utf-8") for file in files if file.name not in allowed
+    ]
     nodes = [node for text in code for node in ast.walk(ast.parse(text))]
     calls = [ast.unparse(node) for node in nodes if isinstance(node, ast.Call)]
     assert calls
@@ -137,7 +147,9 @@ def test_ctrl_c_outside_a_long_step_says_so() -> None:
         "app.main(['import', 'table', 'x.csv'])\n"
     )
     pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    process = subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, text=True, **pipes)
+    process = subprocess.Popen(
+        [sys.executable, "-c", code], cwd=ROOT, text=True, **pipes
+    )
     assert present(process.stdout).readline() == "there\n"
     process.send_signal(signal.SIGINT)
     _, err = process.communicate()

@@ -61,7 +61,9 @@ def test_a_spoiled_record_takes_no_page_down(
     check(root, "bad")
 
 
-@pytest.mark.parametrize("content", [*CONTENT.values(), b"{}", b'{"schema_version": 1}'])
+@pytest.mark.parametrize(
+    "content", [*CONTENT.values(), b"{}", b'{"schema_version": 1}']
+)
 def test_a_record_that_is_none_takes_no_page_down(root: Path, content: bytes) -> None:
     bad_run(root, content)
     assert open_run(root / "bad").state == "unreadable"
@@ -79,7 +81,9 @@ def test_a_record_that_is_none_takes_no_page_down(root: Path, content: bytes) ->
         (("status",), "running"),
     ],
 )
-def test_values_that_make_no_sense(root: Path, place: tuple[str, ...], value: Any) -> None:
+def test_values_that_make_no_sense(
+    root: Path, place: tuple[str, ...], value: Any
+) -> None:
     record = json.loads((root / "good" / "run.json").read_text())
     at = record
     for key in place[:-1]:
@@ -95,7 +99,9 @@ def test_a_folder_name_that_is_not_utf_8(root: Path) -> None:
 
 
 @pytest.mark.usefixtures("undrawn")
-@pytest.mark.parametrize("name", ["run.json", "groups.parquet", "preferences.parquet", "scores"])
+@pytest.mark.parametrize(
+    "name", ["run.json", "groups.parquet", "preferences.parquet", "scores"]
+)
 def test_a_pipe_in_a_run_folder_does_not_hang(root: Path, name: str) -> None:
     bad_run(root, (root / "good" / "run.json").read_bytes())
     file = root / "bad" / name
@@ -113,7 +119,9 @@ def test_a_record_does_not_have_paths_opened(
     tmp_path: Path, part: str, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A half-finished run needs its questions again; only built-in names are looked up."""
-    contexts = ContextSet("few", ["The [X] said that [Y]", "The [X] felt that [Y]"], [5, 3])
+    contexts = ContextSet(
+        "few", ["The [X] said that [Y]", "The [X] felt that [Y]"], [5, 3]
+    )
     audit("reference:random", topic="gender", contexts=contexts, out=tmp_path / "run")
     secret = tmp_path / ("secret.toml" if part == "topic" else "secret.csv.gz")
     if kind == "pipe":
@@ -132,11 +140,20 @@ def test_a_record_does_not_have_paths_opened(
         return original(path, *rest, **more)
 
     monkeypatch.setattr(os, "open", watched)
-    for topic in {plain["topic"]["name"], "unknown"}:  # its questions would be looked for first
-        other = plain if part == "topic" else {**plain, "topic": {**plain["topic"], "name": topic}}
+    for topic in {
+        plain["topic"]["name"],
+        "unknown",
+    }:  # its questions would be looked for first
+        other = (
+            plain
+            if part == "topic"
+            else {**plain, "topic": {**plain["topic"], "name": topic}}
+        )
         folder.record_file.write_text(json.dumps(other))
         record = folder.read_record()
-        assert (find_topic(record) if part == "topic" else find_contexts(record)) is None
+        assert (
+            find_topic(record) if part == "topic" else find_contexts(record)
+        ) is None
         assert str(secret) not in map(str, opened)
 
 

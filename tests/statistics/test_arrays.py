@@ -7,7 +7,11 @@ from hypothesis import strategies as st
 from numpy.typing import ArrayLike
 
 from clinometer.errors import SettingsError
-from clinometer.statistics.arrays import effective_size, normalize_shared, normalize_weights
+from clinometer.statistics.arrays import (
+    effective_size,
+    normalize_shared,
+    normalize_weights,
+)
 
 
 @pytest.mark.parametrize(
@@ -18,7 +22,9 @@ from clinometer.statistics.arrays import effective_size, normalize_shared, norma
         *(([size, size], [0.5, 0.5]) for size in (1e-320, 1e-200, 1e308)),
     ],
 )
-def test_weights_on_any_scale_become_shares(weights: ArrayLike | None, shares: list[float]) -> None:
+def test_weights_on_any_scale_become_shares(
+    weights: ArrayLike | None, shares: list[float]
+) -> None:
     assert normalize_weights(weights, len(shares), name="w").tolist() == shares
 
 

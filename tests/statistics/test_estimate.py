@@ -28,19 +28,28 @@ def test_the_interval_of_a_mean_matches_scipy() -> None:
     y = np.random.default_rng(1).gamma(2.0, size=60)
     means = resampled_counts(np.ones(60), 20_000, np.random.default_rng(2)) @ y / 60
     theirs = bootstrap(
-        (y,), np.mean, n_resamples=20_000, method="percentile", rng=np.random.default_rng(3)
+        (y,),
+        np.mean,
+        n_resamples=20_000,
+        method="percentile",
+        rng=np.random.default_rng(3),
     ).confidence_interval
     np.testing.assert_allclose(central_interval(means, 0.95), theirs, atol=0.02)
 
 
-def test_replicates_without_a_value_are_left_out_and_an_interval_may_hold_the_value() -> None:
+def test_replicates_without_a_value_are_left_out_and_an_interval_may_hold_the_value() -> (
+    None
+):
     values = np.array([np.nan, 1.0, 2.0, 3.0])
     found = percentile_estimate(2.0, values, level=0.5, method="m")
     assert (found.low, found.high, found.level, found.method) == (1.5, 2.5, 0.5, "m")
     alone = percentile_estimate(2.0, values[:1], level=0.5, method="m")
     assert (alone.low, alone.method) == (None, "plug-in")
     assert percentile_estimate(5.0, values, level=0.5, method="m").high == 2.5
-    assert percentile_estimate(5.0, values, level=0.5, method="m", contain=True).high == 5.0
+    assert (
+        percentile_estimate(5.0, values, level=0.5, method="m", contain=True).high
+        == 5.0
+    )
 
 
 @pytest.mark.parametrize(
@@ -56,12 +65,19 @@ def test_replicates_without_a_value_are_left_out_and_an_interval_may_hold_the_va
         ({"value": np.nan}, "finite"),
     ],
 )
-def test_half_or_reversed_intervals_are_refused(fields: dict[str, Any], message: str) -> None:
+def test_half_or_reversed_intervals_are_refused(
+    fields: dict[str, Any], message: str
+) -> None:
     with pytest.raises(SettingsError, match=message):
         Estimate(**{"value": 0.2, **fields})
 
 
-PAIRS = [((108, 190), (88, 210)), ((0, 12), (9, 40)), ((5, 5), (1, 30)), ((3, 7), (7, 7))]
+PAIRS = [
+    ((108, 190), (88, 210)),
+    ((0, 12), (9, 40)),
+    ((5, 5), (1, 30)),
+    ((3, 7), (7, 7)),
+]
 
 
 @pytest.mark.parametrize(("a", "b"), PAIRS)
@@ -78,7 +94,9 @@ def test_shares_and_differences_are_those_of_statsmodels(
 
 
 @pytest.mark.parametrize(("a", "b"), PAIRS)
-def test_the_ends_of_a_ratio_leave_no_difference(a: tuple[int, int], b: tuple[int, int]) -> None:
+def test_the_ends_of_a_ratio_leave_no_difference(
+    a: tuple[int, int], b: tuple[int, int]
+) -> None:
     """At the lower end t the lower end of a - t b, by Newcombe's rule, is 0; and so above."""
     p, q = share(*a), share(*b)
     made = present(ratio(p, q))

@@ -22,8 +22,13 @@ def test_rank_correlations_match_scipy_and_residuals(seed: int) -> None:
     assert plain.p == pytest.approx(theirs.pvalue, rel=1e-9)
     held = present(spearman(x, y, given=z, replicates=0))
     ranks = pd.DataFrame({"x": x, "y": y, "z": z}).rank()
-    left = {c: ranks[c] - np.polyval(np.polyfit(ranks["z"], ranks[c], 1), ranks["z"]) for c in "xy"}
-    assert held.rho.value == pytest.approx(np.corrcoef(left["x"], left["y"])[0, 1], abs=1e-10)
+    left = {
+        c: ranks[c] - np.polyval(np.polyfit(ranks["z"], ranks[c], 1), ranks["z"])
+        for c in "xy"
+    }
+    assert held.rho.value == pytest.approx(
+        np.corrcoef(left["x"], left["y"])[0, 1], abs=1e-10
+    )
 
 
 def test_a_correlation_due_to_length_vanishes_when_length_is_held_fixed() -> None:

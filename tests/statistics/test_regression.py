@@ -47,7 +47,9 @@ def test_against_statsmodels(rng: np.random.Generator, weighted: bool) -> None:
     y, factors, w = sample(rng)
     fit = regress(y, factors, weights=w if weighted else None)
     design = sm.add_constant(np.column_stack(list(factors.values())))
-    theirs = sm.WLS(y, design, weights=w if weighted else 1.0).fit(cov_type="HC3", use_t=True)
+    theirs = sm.WLS(y, design, weights=w if weighted else 1.0).fit(
+        cov_type="HC3", use_t=True
+    )
     wanted = [theirs.params, theirs.bse, theirs.pvalues, *theirs.conf_int().T]
     for field, values in zip(("value", "se", "p", "low", "high"), wanted, strict=True):
         ours = [getattr(c, field) for c in fit.coefficients]
@@ -55,7 +57,9 @@ def test_against_statsmodels(rng: np.random.Generator, weighted: bool) -> None:
     assert fit.r_squared == pytest.approx(theirs.rsquared, abs=1e-8)
 
 
-def test_scaling_weights_or_a_factor_leaves_the_tests_unchanged(rng: np.random.Generator) -> None:
+def test_scaling_weights_or_a_factor_leaves_the_tests_unchanged(
+    rng: np.random.Generator,
+) -> None:
     y, factors, w = sample(rng)
     a = regress(y, factors, weights=w)
     b = regress(y, {**factors, "salary": factors["salary"] * 1000}, weights=w * 7)
@@ -91,9 +95,15 @@ def test_measurement_error_against_statsmodels(rng: np.random.Generator) -> None
 
     tau2 = present(fit.tau2)
     assert left(tau2) == pytest.approx(0, abs=1e-8)
-    expected = sm.WLS(y, design, weights=1 / (tau2 + se**2)).fit(cov_type="HC3", use_t=True)
-    np.testing.assert_allclose([c.value for c in fit.coefficients], expected.params, atol=1e-10)
-    np.testing.assert_allclose([c.se for c in fit.coefficients], expected.bse, atol=1e-10)
+    expected = sm.WLS(y, design, weights=1 / (tau2 + se**2)).fit(
+        cov_type="HC3", use_t=True
+    )
+    np.testing.assert_allclose(
+        [c.value for c in fit.coefficients], expected.params, atol=1e-10
+    )
+    np.testing.assert_allclose(
+        [c.se for c in fit.coefficients], expected.bse, atol=1e-10
+    )
     assert regress(y / 1000, {"x": x}, y_se=se).tau2 == 0
 
 

@@ -15,7 +15,12 @@ from statsmodels.stats.multitest import multipletests
 
 from clinometer.errors import SettingsError
 from clinometer.statistics.arrays import FloatArray
-from clinometer.statistics.significance import benjamini_hochberg, flip_interval, flip_p_value, holm
+from clinometer.statistics.significance import (
+    benjamini_hochberg,
+    flip_interval,
+    flip_p_value,
+    holm,
+)
 
 
 def enumerated(y: FloatArray) -> float:
@@ -42,7 +47,9 @@ def made(
 @pytest.mark.parametrize("G", [1, 2, 3, 6, 11, 12])
 def test_every_flip_is_counted(rng: np.random.Generator, G: int) -> None:
     y = rng.normal(0.2, 1, (6, G)) * rng.exponential(size=G) ** 2
-    np.testing.assert_allclose(flip_p_value(y), [enumerated(row) for row in y], atol=1e-15)
+    np.testing.assert_allclose(
+        flip_p_value(y), [enumerated(row) for row in y], atol=1e-15
+    )
 
 
 def test_rows_with_few_and_many_units_can_be_mixed(rng: np.random.Generator) -> None:
@@ -125,15 +132,21 @@ def test_too_few_units_give_no_interval_and_no_spread_one_of_width_zero() -> Non
     a, u = np.full((1, 5), 0.2), np.array([[0.1, -0.1, 0.1, -0.1, 0.0]])
     assert np.isnan(flip_interval(np.array([0.3]), u, a, level=0.95)).all()
     a, u = np.full((1, 8), 0.125), np.zeros((1, 8))
-    assert np.array(flip_interval(np.array([0.3]), u, a, level=0.95)).ravel().tolist() == [0.3, 0.3]
+    assert np.array(
+        flip_interval(np.array([0.3]), u, a, level=0.95)
+    ).ravel().tolist() == [0.3, 0.3]
     one = np.array([[0.994, *[0.001] * 6]])
     spread = one * (np.array([[0.2, 3, -4, 5, 4, -3, 5]]) - 0.2)
     spread -= one * spread.sum()
     assert np.isnan(flip_interval(np.array([0.3]), spread, one, level=0.95)).all()
 
 
-@pytest.mark.parametrize(("correct", "theirs"), [(holm, "holm"), (benjamini_hochberg, "fdr_bh")])
-@given(p=st.lists(st.one_of(st.floats(0, 1), st.sampled_from([0.0, 0.01, 1.0, math.nan]))))
+@pytest.mark.parametrize(
+    ("correct", "theirs"), [(holm, "holm"), (benjamini_hochberg, "fdr_bh")]
+)
+@given(
+    p=st.lists(st.one_of(st.floats(0, 1), st.sampled_from([0.0, 0.01, 1.0, math.nan])))
+)
 def test_corrections_are_those_of_statsmodels(
     correct: Callable[[list[float]], FloatArray], theirs: str, p: list[float]
 ) -> None:

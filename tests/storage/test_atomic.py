@@ -54,7 +54,9 @@ def test_an_error_leaves_the_old_file_and_no_other(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "message"), [("", "found a folder"), ("none/a.txt", "cannot be written")]
 )
-def test_what_cannot_be_written_is_one_line(tmp_path: Path, name: str, message: str) -> None:
+def test_what_cannot_be_written_is_one_line(
+    tmp_path: Path, name: str, message: str
+) -> None:
     with (
         pytest.raises(RunError, match=message) as caught,
         replacing(tmp_path / name, error=RunError) as beside,

@@ -32,7 +32,9 @@ def test_stored_rows_come_back(cache: Cache, tmp_path: Path) -> None:
         np.testing.assert_array_equal(rows, ROWS[[1, 0, 1]])
 
 
-def test_what_another_process_adds_and_removes_is_seen(cache: Cache, tmp_path: Path) -> None:
+def test_what_another_process_adds_and_removes_is_seen(
+    cache: Cache, tmp_path: Path
+) -> None:
     other = Cache(tmp_path, limit=10**9)
     assert len(cache.get(SCOPE, ["a", "b"], 3)[0]) == 0
     other.put(SCOPE, ["a", "b"], ROWS)
@@ -68,7 +70,9 @@ def flip_bits(file: Path, rng: np.random.Generator, *, n: int) -> None:
     file.write_bytes(bytes(damaged))
 
 
-def test_bit_flips_never_give_a_wrong_row(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_bit_flips_never_give_a_wrong_row(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     rng = np.random.default_rng(0)
     items = [str(i) for i in range(200)]
     rows = rng.normal(size=(200, 30)).astype(np.float32)
@@ -140,10 +144,14 @@ for i in range(40):
 assert cache.on
 """
     running = [
-        subprocess.Popen([sys.executable, "-c", code, str(tmp_path), str(me)]) for me in range(4)
+        subprocess.Popen([sys.executable, "-c", code, str(tmp_path), str(me)])
+        for me in range(4)
     ]
     assert [process.wait(PATIENCE_S) for process in running] == [0] * 4
-    assert sum(entry["rows"] for entry in Cache(tmp_path, limit=10**9).scopes()) == 4 * 40 * 20
+    assert (
+        sum(entry["rows"] for entry in Cache(tmp_path, limit=10**9).scopes())
+        == 4 * 40 * 20
+    )
 
 
 @pytest.mark.parametrize("size", [0, 1, 1000, 1024, 1025, 5000])
@@ -168,7 +176,9 @@ def test_every_byte_of_a_file_counts(
         assert digest(bytes(other)) != digest(content)
 
 
-def test_the_limit_is_read_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_limit_is_read_from_the_environment(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("CLINOMETER_CACHE_LIMIT", "1.5GB")
     assert cache_limit() == 1_500_000_000
     for wrong in ("1e400", "much", "-1"):

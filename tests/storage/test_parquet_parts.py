@@ -42,9 +42,13 @@ def test_every_flipped_bit_is_noticed(parts: Parts) -> None:
         assert [part is None for _, part in parts.read()] == [True, False], position
 
 
-def test_a_part_that_is_damaged_or_rejected_is_removed_and_the_others_stay(parts: Parts) -> None:
+def test_a_part_that_is_damaged_or_rejected_is_removed_and_the_others_stay(
+    parts: Parts,
+) -> None:
     first, second = parts.files()
-    assert list(parts.results(lambda part: None if part.num_rows == 1 else part.num_rows)) == [2]
+    assert list(
+        parts.results(lambda part: None if part.num_rows == 1 else part.num_rows)
+    ) == [2]
     assert parts.files() == [first]
     parts.write(20, table(3))
     first.write_bytes(first.read_bytes()[:-1])
@@ -65,7 +69,9 @@ def test_a_part_that_cannot_be_read_counts_as_damaged(parts: Parts) -> None:
     assert [part is None for _, part in parts.read()] == [False, False, True]
 
 
-def test_clear_removes_leftovers_and_the_folder_but_no_files_of_others(parts: Parts) -> None:
+def test_clear_removes_leftovers_and_the_folder_but_no_files_of_others(
+    parts: Parts,
+) -> None:
     (parts.folder / ".part-000000040-aa.parquet.bb.tmp").touch()
     (parts.folder / "notes.txt").touch()
     parts.clear()

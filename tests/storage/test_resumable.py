@@ -36,7 +36,9 @@ AT_ONCE = ("mining", "statements")
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_refused_process_leaves_the_lock_of_the_first(kind: str, tmp_path: Path) -> None:
+def test_a_refused_process_leaves_the_lock_of_the_first(
+    kind: str, tmp_path: Path
+) -> None:
     first = KINDS[kind](tmp_path)
     with first.opened({}):
         for _ in range(2):
@@ -64,7 +66,9 @@ def test_a_run_that_never_began_leaves_a_folder_only_where_one_was(
 
 
 @pytest.mark.parametrize("kind", AT_ONCE)
-def test_the_same_work_is_resumed_and_other_work_refused_by_name(kind: str, tmp_path: Path) -> None:
+def test_the_same_work_is_resumed_and_other_work_refused_by_name(
+    kind: str, tmp_path: Path
+) -> None:
     def work(**identity: object) -> AbstractContextManager[None]:
         made = KINDS[kind](tmp_path)
         if isinstance(made, Lines):
@@ -74,21 +78,31 @@ def test_the_same_work_is_resumed_and_other_work_refused_by_name(kind: str, tmp_
     for _ in range(2):
         with work(seed=0, corpus="x" * 64):
             assert KINDS[kind](tmp_path).earlier() == {"seed": 0, "corpus": "x" * 64}
-    known = r"other settings: seed \(0, now 1\), corpus; choose another --out, or --fresh"
-    with pytest.raises(InputError, match=known) as caught, work(seed=1, corpus="y" * 64):
+    known = (
+        r"other settings: seed \(0, now 1\), corpus; choose another --out, or --fresh"
+    )
+    with (
+        pytest.raises(InputError, match=known) as caught,
+        work(seed=1, corpus="y" * 64),
+    ):
         pass
     assert isinstance(caught.value, ContextError if kind == "mining" else RunError)
     assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize("kind", AT_ONCE)
-def test_a_damaged_record_is_one_line_and_fresh_starts_over(kind: str, tmp_path: Path) -> None:
+def test_a_damaged_record_is_one_line_and_fresh_starts_over(
+    kind: str, tmp_path: Path
+) -> None:
     with KINDS[kind](tmp_path).opened({}):
         pass
     record = next(tmp_path.rglob("*.json"))
     for damage in ("{", "[1]", "null"):
         record.write_text(damage, encoding="utf-8")
-        with pytest.raises(InputError, match="--fresh") as caught, KINDS[kind](tmp_path).opened({}):
+        with (
+            pytest.raises(InputError, match="--fresh") as caught,
+            KINDS[kind](tmp_path).opened({}),
+        ):
             pass
         assert "\n" not in str(caught.value)
     with KINDS[kind](tmp_path).opened({}, fresh=True):
@@ -104,7 +118,9 @@ def test_parts_without_a_record_have_no_owner(tmp_path: Path) -> None:
         assert not scores.exists()
     parts = tmp_path / "contexts.csv.mining" / "parts"
     parts.mkdir(parents=True)
-    (parts / "000000.json").write_text('{"templates": {"x": 1}, "rules": {}}', encoding="utf-8")
+    (parts / "000000.json").write_text(
+        '{"templates": {"x": 1}, "rules": {}}', encoding="utf-8"
+    )
     with WorkFolder(tmp_path / "contexts.csv").opened({}):
         assert list(parts.iterdir()) == []
 
@@ -118,7 +134,13 @@ def test_results_are_stored_at_once_then_by_time_and_at_the_end(
     seen: list[tuple[int, int]] = []
 
     def results() -> Iterator[str]:
-        for result, seconds in (("a", 0.0), ("b", 0.9), ("c", 0.2), ("d", 0.5), ("e", 0.1)):
+        for result, seconds in (
+            ("a", 0.0),
+            ("b", 0.9),
+            ("c", 0.2),
+            ("d", 0.5),
+            ("e", 0.1),
+        ):
             now[0] += seconds
             yield result
 
@@ -143,7 +165,13 @@ def test_results_are_stored_when_the_work_fails() -> None:
 
     with pytest.raises(KeyboardInterrupt):
         store_as_they_come(
-            range(5), stored.append, done=0, total=10, progress=stop, size=lambda _: 2, every_s=3600
+            range(5),
+            stored.append,
+            done=0,
+            total=10,
+            progress=stop,
+            size=lambda _: 2,
+            every_s=3600,
         )
     assert stored == [[0], [1, 2]]
 
@@ -166,13 +194,17 @@ def taken(path: Path | None, ids: list[str]) -> list[str]:
         for name in ids:
             if name not in lines.rows:
                 made.append(name)
-        rows = lines.take(({"id": name, "text": "a\u2028b"} for name in made), ids, None)
+        rows = lines.take(
+            ({"id": name, "text": "a\u2028b"} for name in made), ids, None
+        )
     assert [row["id"] for row in rows] == ids
     assert all(row["text"] == "a\u2028b" for row in rows)
     return made
 
 
-def test_rows_are_kept_with_every_character_and_only_the_rest_is_made(tmp_path: Path) -> None:
+def test_rows_are_kept_with_every_character_and_only_the_rest_is_made(
+    tmp_path: Path,
+) -> None:
     out = tmp_path / "points.jsonl"
     assert taken(out, ["1", "2"]) == ["1", "2"]
     assert taken(out, ["1", "2", "3"]) == ["3"]
@@ -189,7 +221,11 @@ def test_rows_are_on_the_disk_before_they_count(
     real = os.fsync
 
     def sync(descriptor: int) -> None:
-        if os.path.samestat(os.fstat(descriptor), out.stat()) if out.exists() else False:
+        if (
+            os.path.samestat(os.fstat(descriptor), out.stat())
+            if out.exists()
+            else False
+        ):
             at_sync.append((out.read_bytes().count(b"\n"), len(lines.rows)))
         real(descriptor)
 
@@ -228,7 +264,13 @@ def test_what_was_used_is_known_after_a_kill(tmp_path: Path) -> None:
         used["tokens"] += 5
         log.put("Is water wet?", number, "Yes.")  # no close: a kill comes
     with log.file.open("a", encoding="utf-8") as stream:
-        for odd in ({"tokens": True}, {"tokens": 10**31}, {"tokens": -1}, {"tokens": "9"}, 5):
+        for odd in (
+            {"tokens": True},
+            {"tokens": 10**31},
+            {"tokens": -1},
+            {"tokens": "9"},
+            5,
+        ):
             stream.write(json.dumps(["key", 0, "x", odd]) + "\n")
         stream.write('["key", 1, "cut o')
     again = ReplyLog(log.file)

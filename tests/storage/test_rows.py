@@ -37,7 +37,9 @@ def test_every_format_has_the_same_rows(tmp_path: Path) -> None:
         ("t.csv", b"id\tname\n", "line 1: expected commas between columns, found tabs"),
         ("t.csv.gz", b"id\n", "cannot be read"),
         ("t.parquet", b"id\n", "cannot be read"),
-        pytest.param("t.csv", b"c," * 200_000, "at most 2,000 columns", id="many columns"),
+        pytest.param(
+            "t.csv", b"c," * 200_000, "at most 2,000 columns", id="many columns"
+        ),
         ("none.csv", None, "no such file"),
     ],
 )
@@ -64,8 +66,12 @@ def test_a_column_that_is_there_twice_is_refused(
         columns = [pa.array(["a"]), pa.array(["b"])]
         pq.write_table(pa.Table.from_arrays(columns, names=["group", "group"]), path)
     else:
-        path.write_text("group,text,group\na,b,c\n".replace(",", "," if kind == "csv" else "\t"))
-    with pytest.raises(TableError, match="expected every column once, found 'group' twice"):
+        path.write_text(
+            "group,text,group\na,b,c\n".replace(",", "," if kind == "csv" else "\t")
+        )
+    with pytest.raises(
+        TableError, match="expected every column once, found 'group' twice"
+    ):
         list(read_rows(path))
 
 

@@ -12,7 +12,10 @@ from clinometer.topics import load_topic
 
 CONTEXTS = ContextSet(
     "few",
-    [f"The [X] {verb} that [Y]" for verb in ("said", "felt", "wrote", "knew", "hoped", "added")],
+    [
+        f"The [X] {verb} that [Y]"
+        for verb in ("said", "felt", "wrote", "knew", "hoped", "added")
+    ],
     [60, 30, 20, 15, 12, 10],
 )
 

@@ -28,7 +28,9 @@ def unit(rows: int, seed: int) -> FloatArray:
 def test_repeated_variants_lower_the_curve() -> None:
     """Ten different versions, then copies of one: the curve falls."""
     statements = [Statement(id=name, text="x") for name in ("a", "b", "c", "d", "few")]
-    texts = {s.id: tuple(f"{s.id} {min(n, 9)}" for n in range(30)) for s in statements[:4]}
+    texts = {
+        s.id: tuple(f"{s.id} {min(n, 9)}" for n in range(30)) for s in statements[:4]
+    }
     distinct = dict.fromkeys(t for some in texts.values() for t in some)
     table = dict(zip(distinct, unit(len(distinct), 0), strict=True))
     given = {**texts, "few": ("x", "y")}
@@ -41,7 +43,9 @@ def test_repeated_variants_lower_the_curve() -> None:
     assert curve["dissimilarity"].iloc[8:].is_monotonic_decreasing
     assert curve["n"].tolist() == list(range(2, 31))
     with pytest.raises(SettingsError, match="at most 30"):
-        version_count_study(statements, texts, lambda asked: unit(len(asked), 0), most=31)
+        version_count_study(
+            statements, texts, lambda asked: unit(len(asked), 0), most=31
+        )
 
 
 def test_published_variants_show_no_convergence(
@@ -62,7 +66,9 @@ def test_temperatures_are_generated_scored_and_saved(tmp_path: Path) -> None:
 
     statements = [
         Statement(id=str(i), text=text, points=f"The ___{text[3:-1]} ___.")
-        for i, text in enumerate(["The nurse is tired.", "The man is a thief.", "The king died."])
+        for i, text in enumerate(
+            ["The nurse is tired.", "The man is a thief.", "The king died."]
+        )
     ]
     how: dict[str, Any] = {
         "temperatures": (0.9, 1.3),
@@ -75,7 +81,9 @@ def test_temperatures_are_generated_scored_and_saved(tmp_path: Path) -> None:
     assert alpha["alpha_low"] <= alpha["alpha"] <= alpha["alpha_high"]
     kept = {p.name for p in (tmp_path / "t").glob("*.jsonl")}
     assert kept == {"versions-0.9.jsonl", "versions-1.3.jsonl"}
-    assert temperature_study(statements, **how).to_dict() == found.to_dict()  # what was kept
+    assert (
+        temperature_study(statements, **how).to_dict() == found.to_dict()
+    )  # what was kept
     with pytest.raises(SettingsError, match="different"):
         temperature_study(statements, temperatures=(1.0, 1.0))
 
@@ -90,7 +98,9 @@ def test_a_shift_changes_nothing_and_copies_give_one() -> None:
     assert cronbach_alpha(np.hstack([x, x + 3, x - 1])).value == pytest.approx(1)
 
 
-@pytest.mark.parametrize("x", [[[1, 2]], [[1], [2]], [[1, 2], [2, 1]], [[1, np.nan], [2, 3]]])
+@pytest.mark.parametrize(
+    "x", [[[1, 2]], [[1], [2]], [[1, 2], [2, 1]], [[1, np.nan], [2, 3]]]
+)
 def test_cronbach_alpha_of_degenerate_input_is_refused(x: list[list[float]]) -> None:
     with pytest.raises(SettingsError):
         cronbach_alpha(x)

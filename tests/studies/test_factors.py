@@ -23,7 +23,9 @@ def run_with(r: np.ndarray) -> Run:
 def test_a_planted_slope_is_found_and_missing_figures_are_counted() -> None:
     women = builtin_factors()["percent_women"].to_numpy()
     rng = np.random.default_rng(0)
-    r = np.where(np.isnan(women), 0.5, 0.1 + 0.004 * women) + 0.01 * rng.standard_normal(120)
+    r = np.where(
+        np.isnan(women), 0.5, 0.1 + 0.004 * women
+    ) + 0.01 * rng.standard_normal(120)
     found = factor_findings(run_with(r))
     rows = found.tables[0].frame.set_index("factor")
     assert len(rows) == len(FACTORS)
@@ -32,14 +34,21 @@ def test_a_planted_slope_is_found_and_missing_figures_are_counted() -> None:
     assert max(fit["p"], fit["p_together"]) < 1e-6
     weights = builtin_factors()["employment_thousands"].to_numpy()
     assert fit["n"] == int((~np.isnan(women) & ~np.isnan(weights)).sum())
-    assert not any("without any figure" in line for line in found.measured)  # of words, at least
+    assert not any(
+        "without any figure" in line for line in found.measured
+    )  # of words, at least
 
 
 def test_the_table_has_no_invented_figures() -> None:
     frame = builtin_factors()
     assert len(frame) == 120
-    assert frame.loc["worker", "employment_thousands":"mean_years_education"].isna().all()
-    assert frame["percent_women"].between(0, 100).sum() == frame["percent_women"].notna().sum()
+    assert (
+        frame.loc["worker", "employment_thousands":"mean_years_education"].isna().all()
+    )
+    assert (
+        frame["percent_women"].between(0, 100).sum()
+        == frame["percent_women"].notna().sum()
+    )
 
 
 def test_a_custom_table_of_factors_is_used(tmp_path: Path) -> None:
@@ -57,7 +66,9 @@ def test_a_custom_table_of_factors_is_used(tmp_path: Path) -> None:
 
 def test_a_list_of_word_frequencies_stands_beside_our_own_count(tmp_path: Path) -> None:
     path = tmp_path / "enwiki.txt"
-    path.write_text("the 899980\nnurse 10\nengineer 10\r\nfoo 100000\n", encoding="utf-8")
+    path.write_text(
+        "the 899980\nnurse 10\nengineer 10\r\nfoo 100000\n", encoding="utf-8"
+    )
     table = read_factors(path)
     assert table.loc["nurse", LISTED] == pytest.approx(1.0)  # 10 of a million words
     assert table[LISTED].isna()["doctor"]

@@ -42,13 +42,17 @@ def test_the_interpolated_line_passes_through_every_count_as_a_cubic_spline() ->
     assert counted_in_bins(values)[1].tolist() == counts
 
 
-def test_the_fitted_normal_has_the_mean_the_spread_and_the_number_of_the_groups() -> None:
+def test_the_fitted_normal_has_the_mean_the_spread_and_the_number_of_the_groups() -> (
+    None
+):
     values = np.random.default_rng(1).normal(0.4, 0.1, size=120)
     at, line = fitted_normal(values)
     density = line / np.trapezoid(line, at)
     mean = np.trapezoid(at * density, at)
     assert mean == pytest.approx(values.mean(), abs=1e-3)
-    assert np.trapezoid((at - mean) ** 2 * density, at) == pytest.approx(values.var(), rel=0.05)
+    assert np.trapezoid((at - mean) ** 2 * density, at) == pytest.approx(
+        values.var(), rel=0.05
+    )
     groups_in_bins = np.trapezoid(line, at) / (np.ptp(values) / BINS)
     assert groups_in_bins == pytest.approx(120, rel=0.01)
 
@@ -71,7 +75,12 @@ def test_a_male_group_stands_above_a_female_one_as_in_figure_5(run: Run) -> None
     s = run.risks.mean_stereotype[:, 0]
     assert f"median {np.median(s):+.3f} towards male" in figure.alt
     table = pd.DataFrame(
-        {"model": "m", "category": "male", "group": ["g1", "g2", "g3"], "s": [0.5, 0.1, -0.4]}
+        {
+            "model": "m",
+            "category": "male",
+            "group": ["g1", "g2", "g3"],
+            "s": [0.5, 0.1, -0.4],
+        }
     )
     drawn = heights(to_svg(leaning_boxes(table, width=600)))
     assert drawn["g1"] < drawn["g2"] < drawn["g3"]  # pixels count downwards
@@ -85,7 +94,10 @@ def test_two_models_of_equal_deviation_differ_in_system_bias() -> None:
     table = findings.tables[0].frame.set_index("group")
     assert table["system bias: two"].tolist() == pytest.approx([0.1, 0.0])
     assert table["deviation: two"].tolist() == pytest.approx([0.2, 0.2])
-    assert table["two"].isna().tolist() == [False, True]  # M2 leans to nothing on average
+    assert table["two"].isna().tolist() == [
+        False,
+        True,
+    ]  # M2 leans to nothing on average
     assert findings.tables[1].frame["groups"].tolist() == [1, 0]
     assert findings.figures[0].svg().startswith("<svg")
 
@@ -99,7 +111,9 @@ def test_a_tie_leans_to_nothing_as_in_the_risks() -> None:
 def test_too_few_or_equal_groups_have_no_line(run: Run) -> None:
     assert spread_figures([("m", run)]) == []  # four groups
     groups = tuple(f"g{n}" for n in range(9))
-    equal = replace(run.risks, groups=groups, r_bias=np.full(9, 0.5), r_volatility=np.zeros(9))
+    equal = replace(
+        run.risks, groups=groups, r_bias=np.full(9, 0.5), r_volatility=np.zeros(9)
+    )
     assert spread_figures([("m", replace(run, risks=equal))]) == []
     spread = replace(equal, r_bias=np.linspace(0.1, 0.9, 9))
     (figure,) = spread_figures([("m", replace(run, risks=spread))])

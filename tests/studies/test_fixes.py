@@ -86,10 +86,19 @@ def test_fixes_are_read_as_they_are_typed(tmp_path: Path) -> None:
     own = tmp_path / "fair.txt"
     own.write_text("Be fair.\n", encoding="utf-8")
     assert read_fix(f"system:{own}") == Fix("system fair", "system", "Be fair.")
-    assert read_fix("prefix:Be fair to all of them.").name == "“Be fair to all of them.”"
+    assert (
+        read_fix("prefix:Be fair to all of them.").name == "“Be fair to all of them.”"
+    )
     assert read_fix("steer:3").value == "3"
-    assert read_fix("model:openai:http://127.0.0.1:1#m").value == "openai:http://127.0.0.1:1#m"
-    for wrong, near in (("gangulli", "ganguli"), ("prefx:Be fair.", "prefix"), ("ster", "steer")):
+    assert (
+        read_fix("model:openai:http://127.0.0.1:1#m").value
+        == "openai:http://127.0.0.1:1#m"
+    )
+    for wrong, near in (
+        ("gangulli", "ganguli"),
+        ("prefx:Be fair.", "prefix"),
+        ("ster", "steer"),
+    ):
         with pytest.raises(SettingsError, match=f"did you mean.*{near}"):
             read_fix(wrong)
     for wrong in ("prefix:", "adapter", "steer:middle", "system:no-such-file"):
@@ -109,7 +118,10 @@ def test_controls_are_as_long_and_say_nothing_about_people(tmp_path: Path) -> No
     assert len(steered) == 8
     assert steered[0].name == "steer × −2"
     assert len({vector_file(tmp_path, f) for f in steered}) == 8
-    assert len(with_controls([Fix("run a", "run", "a"), Fix("m", "model", "m")], tmp_path)) == 2
+    assert (
+        len(with_controls([Fix("run a", "run", "a"), Fix("m", "model", "m")], tmp_path))
+        == 2
+    )
 
 
 WORDS = load_topic("gender").select(["nurse", "engineer"])
@@ -117,7 +129,9 @@ QUESTIONS = parse_topic(TOPIC.replace("{wordings}", WORDINGS))
 SAID = ContextSet("said", ["The [X] said that [Y]", "The [X] knew that [Y]"], [2, 1])
 
 
-def planned(model: str, kind: str, topic: Topic, **settings: bool) -> Sequence[PlannedRun]:
+def planned(
+    model: str, kind: str, topic: Topic, **settings: bool
+) -> Sequence[PlannedRun]:
     """What is asked if the fix says "Be fair."."""
     contexts = SAID if topic is WORDS else default_contexts(topic)
     how = with_settings(AuditSettings(), settings)
@@ -143,7 +157,11 @@ def test_a_prompt_stands_where_the_model_is_asked(
 ) -> None:
     contexts = SAID if topic is WORDS else default_contexts(topic)
     base, fixed, control = planned("pocket:gpt2-s", kind, topic, **settings)
-    assert [a.label for a in (base, fixed, control)] == ["base", "fair", "fair: control"]
+    assert [a.label for a in (base, fixed, control)] == [
+        "base",
+        "fair",
+        "fair: control",
+    ]
     assert fixed.contexts.templates[0] == template
     assert fixed.settings.load.chat_request == said
     assert base.contexts == contexts
@@ -153,13 +171,14 @@ def test_a_prompt_stands_where_the_model_is_asked(
 
 def test_messages_get_the_prompt_and_a_record_cannot() -> None:
     cases = '[[cases]]\nfile = "f"\nname = "[X]"\n'
-    message = (
-        '[[messages]]\nrole = "system"\ncontent = "Score."\n[[messages]]\ncontent = "{file}: [X]"\n'
-    )
+    system = '[[messages]]\nrole = "system"\ncontent = "Score."\n'
+    message = system + '[[messages]]\ncontent = "{file}: [X]"\n'
     head = TOPIC.split("[contexts]")[0]
 
     def plan(text: str, kind: str) -> str:
-        base, fixed, _ = planned("app:own_planted:decide", kind, parse_topic(head + text + cases))
+        base, fixed, _ = planned(
+            "app:own_planted:decide", kind, parse_topic(head + text + cases)
+        )
         assert base.settings.load.sampled is not None
         return str(fixed.contexts.templates[0])
 
@@ -172,20 +191,30 @@ def test_messages_get_the_prompt_and_a_record_cannot() -> None:
 def test_planted_applications_get_their_verdicts_and_are_asked_once(
     clinometer: Clinometer, planted: Path
 ) -> None:
-    asked: list[object] = ["study", "fixes", "app:own_planted:decide", "--topic", "planted.toml"]
+    asked: list[object] = [
+        "study",
+        "fixes",
+        "app:own_planted:decide",
+        "--topic",
+        "planted.toml",
+    ]
     asked += ["--replies", 8, "--out", "out"]
     for prompt in ("FAIR", "SWING", "REFUSE", "HARSH", "quietly"):
         asked += ["--fix", f"prefix:{prompt}."]
     found = json.loads(clinometer(*asked, "--json").out)
     rows = {row["fix"]: row for row in found["tables"]["fixes"]}
-    assert {name: row["verdict"] for name, row in rows.items() if "control" not in name} == {
+    assert {
+        name: row["verdict"] for name, row in rows.items() if "control" not in name
+    } == {
         "“FAIR.”": "removed the lean",
         "“SWING.”": "less lean, more swing",
         "“REFUSE.”": "silenced",
         "“HARSH.”": "everyone worse",
         "“quietly.”": "nothing clear",
     }
-    assert all(row["verdict"] == "nothing clear" for n, row in rows.items() if "control" in n)
+    assert all(
+        row["verdict"] == "nothing clear" for n, row in rows.items() if "control" in n
+    )
     assert rows["“FAIR.”"]["Δ lean"] == pytest.approx(-30, abs=5)
     assert "“FAIR.”: removed the lean. The lean: from" in found["sentences"][0]
     assert "; its swing changes by " in found["sentences"][0]
@@ -193,32 +222,52 @@ def test_planted_applications_get_their_verdicts_and_are_asked_once(
     assert "ruled out" in found["sentences"][4]
     page = (planted / "out" / "report.html").read_text(encoding="utf-8")
     assert "Lean, swing and dice, before and after" in page
-    assert (planted / "out" / "tables" / "fixes.csv").read_text(encoding="utf-8").count("\n") == 11
+    assert (planted / "out" / "tables" / "fixes.csv").read_text(encoding="utf-8").count(
+        "\n"
+    ) == 11
     # A second run asks nothing again, and two runs can be held against each other.
     assert json.loads(clinometer(*asked, "--plan", "--json").out)["prompts"] == 0
     runs = planted / "out" / "runs"
-    fair = next(p for p in runs.iterdir() if "FAIR" in p.name and "control" not in p.name)
+    fair = next(
+        p for p in runs.iterdir() if "FAIR" in p.name and "control" not in p.name
+    )
     base = f"run:{runs / 'base-topic'}"
-    two = clinometer("study", "fixes", base, "--fix", f"run:{fair}", "--out", "two", "--json")
+    two = clinometer(
+        "study", "fixes", base, "--fix", f"run:{fair}", "--out", "two", "--json"
+    )
     (row,) = json.loads(two.out)["tables"]["fixes"]
     assert row["verdict"] == "removed the lean"
     assert row["Δ lean"] == rows["“FAIR.”"]["Δ lean"]
     # Others may be as many, and are not paired.
     others = TOPIC.replace("{wordings}", WORDINGS.replace("invite", "turn down"))
     (planted / "others.toml").write_text(others, encoding="utf-8")
-    clinometer("audit", asked[2], "--topic", "others.toml", "--replies", 8, "--out", "o")
+    clinometer(
+        "audit", asked[2], "--topic", "others.toml", "--replies", 8, "--out", "o"
+    )
     refused = clinometer("study", "fixes", base, "--fix", "run:o")
     assert "run o was asked in other contexts than base" in refused.err
 
 
 def test_a_steered_model_an_adapter_and_another_model(
-    clinometer: Clinometer, few: list[object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    clinometer: Clinometer,
+    few: list[object],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     base = clinometer_pocket.folder("gpt2-s")
     adapter = tmp_path / "adapter"
     tensors = write_adapter(adapter, base, "gpt2", base_model_name_or_path=str(base))
-    asked = ["study", "fixes", "pocket:gpt2-s", *few, "--no-facts", "--out", "out", "--json"]
+    asked = [
+        "study",
+        "fixes",
+        "pocket:gpt2-s",
+        *few,
+        "--no-facts",
+        "--out",
+        "out",
+        "--json",
+    ]
     for fix in ("steer:0", f"adapter:{adapter}", "model:pocket:gpt2-s"):
         asked += ["--fix", fix]
     found = clinometer(*asked)
@@ -231,7 +280,9 @@ def test_a_steered_model_an_adapter_and_another_model(
     assert len([name for name in rows if "×" in name]) == 8
     shuffled = load_file("out/shuffled/adapter-adapter/adapter_model.safetensors")
     for name, one in tensors.items():
-        assert torch.equal(shuffled[name].flatten().sort().values, one.flatten().sort().values)
+        assert torch.equal(
+            shuffled[name].flatten().sort().values, one.flatten().sort().values
+        )
         assert not torch.equal(shuffled[name], one)
     assert json.loads(clinometer(*asked, "--plan").out)["prompts"] == 0
 
@@ -241,7 +292,15 @@ def test_costs_in_facts_and_perplexity(
 ) -> None:
     said = tmp_path / "fair.txt"
     said.write_text("Be fair.")
-    asked = ("study", "fixes", "pocket:gpt2-s", *few, "--fix", f"system:{said}", "--out")
+    asked = (
+        "study",
+        "fixes",
+        "pocket:gpt2-s",
+        *few,
+        "--fix",
+        f"system:{said}",
+        "--out",
+    )
     asked += (tmp_path / "out",)
     row = json.loads(clinometer(*asked, "--json").out)["tables"]["fixes"][0]
     assert row["Δ facts_low"] <= row["Δ facts"] <= row["Δ facts_high"]

@@ -49,7 +49,9 @@ SETTINGS = AuditSettings()
 
 
 def plan(*models: str) -> Plan:
-    return Plan("table1", planned_runs(models, TOPIC, CONTEXTS, SETTINGS, role="table1"))
+    return Plan(
+        "table1", planned_runs(models, TOPIC, CONTEXTS, SETTINGS, role="table1")
+    )
 
 
 def test_plans_that_cannot_be_carried_out_are_refused(tmp_path: Path) -> None:
@@ -61,7 +63,9 @@ def test_plans_that_cannot_be_carried_out_are_refused(tmp_path: Path) -> None:
         audit_all(plan("./no-such-folder"), tmp_path)
 
 
-def test_an_interrupted_study_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_study_resumes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The second model is killed; the next call asks only what is missing."""
     whole = plan("reference:stereotyped", "pocket:gpt2-s")
     results: list[str] = []
@@ -83,7 +87,9 @@ def test_an_interrupted_study_resumes(tmp_path: Path, monkeypatch: pytest.Monkey
     first = done[1][1]
 
     # A third call asks no model at all, and finds the same numbers.
-    monkeypatch.setattr(load, "load_transformer", lambda *a, **k: pytest.fail("a model was opened"))
+    monkeypatch.setattr(
+        load, "load_transformer", lambda *a, **k: pytest.fail("a model was opened")
+    )
     again, _ = audit_all(whole, tmp_path)
     assert again[1][1].preferences.equals(first.preferences)
 
@@ -100,10 +106,16 @@ def test_tables_charts_and_page_are_written(tmp_path: Path) -> None:
     ranks = {r["name"]: r["R_rank"] for r in rows[15:]}
     assert ranks == {"reference:random": 2, "pocket:gpt2-s": 1}
     assert (tmp_path / "charts" / "table1.png").read_bytes().startswith(b"\x89PNG")
-    assert "published" in (tmp_path / "charts" / "table1.svg").read_text(encoding="utf-8")
+    assert "published" in (tmp_path / "charts" / "table1.svg").read_text(
+        encoding="utf-8"
+    )
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "Why a figure here is not the printed one" in page
-    assert (tmp_path / "tables" / "table1.csv").read_text(encoding="utf-8").startswith("name,")
+    assert (
+        (tmp_path / "tables" / "table1.csv")
+        .read_text(encoding="utf-8")
+        .startswith("name,")
+    )
 
 
 def test_a_killed_writer_leaves_nothing_and_a_second_is_refused(tmp_path: Path) -> None:
@@ -150,7 +162,9 @@ def test_folder_names_omit_the_path(tmp_path: Path) -> None:
 
 def test_every_number_is_in_the_paper(shared_data: Path) -> None:
     """Each printed figure is found in the paper's text, in a row of its model's three numbers."""
-    paper = next((shared_data.parent / "papers").glob("000_*.txt")).read_text(encoding="utf-8")
+    paper = next((shared_data.parent / "papers").glob("000_*.txt")).read_text(
+        encoding="utf-8"
+    )
     text = re.sub(r"</?[iu]>", "", paper)
     rows = 0
     for table in printed().values():
@@ -185,9 +199,27 @@ def test_a_table_has_the_layout_of_the_paper() -> None:
     headings = [c.heading for c in table.combined()]
     assert headings == ["model", *shown, *(f"{one}\nprinted" for one in shown)]
     assert [c.text for c in rows["Stereotyped"][1:]] == ["1.0000", "1.0000", "0"] * 2
-    assert [c.text for c in rows["XLNet"][1:]] == ["–"] * 3 + ["0.7343", "0.7177", "0.0166"]
-    assert [c.mark for c in rows["T5"][1:]] == ["worst", "worst", "best", "worst", "worst", "best"]
-    assert [c.mark for c in rows["BERT"][1:]] == ["best", "best", "worst", "best", "", ""]
+    assert [c.text for c in rows["XLNet"][1:]] == ["–"] * 3 + [
+        "0.7343",
+        "0.7177",
+        "0.0166",
+    ]
+    assert [c.mark for c in rows["T5"][1:]] == [
+        "worst",
+        "worst",
+        "best",
+        "worst",
+        "worst",
+        "best",
+    ]
+    assert [c.mark for c in rows["BERT"][1:]] == [
+        "best",
+        "best",
+        "worst",
+        "best",
+        "",
+        "",
+    ]
     assert "| **0.8703** | **0.8691** | *<u>0.0012</u>* |" in to_markdown(table)
     assert r"\underline{\textit{0.0012}}" in to_latex(table)
 
@@ -214,7 +246,9 @@ def made(name: str, p: np.ndarray, *, size: int = 1000) -> Run:
     record = RunRecord(
         model=ModelRecord(id=name, kind="causal", revision="none", parameters=size),
         topic=TopicRecord(name="made", sha256="t", groups=len(p), attributes=words),
-        contexts=ContextsRecord(name="made", sha256="c", n=p.shape[1], n_eff=p.shape[1]),
+        contexts=ContextsRecord(
+            name="made", sha256="c", n=p.shape[1], n_eff=p.shape[1]
+        ),
         scoring={},
         settings=SETTINGS,
     )
@@ -244,7 +278,10 @@ def test_size_finds_a_trend_only_where_there_is_one() -> None:
     assert rows["R_bias"]["value"] == pytest.approx(0.2, abs=0.01)
     assert rows["R_bias"]["low"] > 0.15
     assert rows["R_volatility"]["low"] <= 0 <= rows["R_volatility"]["high"]
-    assert [line.split(": ")[-1] for line in found.measured][1:] == ["rises.", "no clear trend."]
+    assert [line.split(": ")[-1] for line in found.measured][1:] == [
+        "rises.",
+        "no clear trend.",
+    ]
     y = [run.R_bias.value for _, run in results]
     fit = sm.OLS(y, sm.add_constant([6.0, 7.0, 8.0])).fit()
     assert rows["R_bias"]["value"] == pytest.approx(fit.params[1])
@@ -272,10 +309,13 @@ def test_alignment_names_groups_that_changed_sides() -> None:
             )
         ]
     )
-    pairs = next(t.frame for t in found.tables if t.key == "alignment-differences")["pair"]
+    pairs = next(t.frame for t in found.tables if t.key == "alignment-differences")[
+        "pair"
+    ]
     assert pairs.unique().tolist() == ["new − base", "large new − large"]
     assert any(
-        f"1 of 12 groups clearly lean to another category: {GROUPS[3]}" in s for s in found.measured
+        f"1 of 12 groups clearly lean to another category: {GROUPS[3]}" in s
+        for s in found.measured
     )
     assert any("no difference shown" in s for s in found.sentences)
     frame = next(t.frame for t in found.tables if t.key == "alignment-groups-new")
@@ -288,7 +328,9 @@ def test_alignment_names_groups_that_changed_sides() -> None:
 
 def equal_versions(n: int, *, seed: int) -> Findings:
     """n versions that differ from their base by chance alone: all of them at parity."""
-    runs = [made(f"m{i}", lean(0.5, 0.2, C=40, seed=100 * seed + i)) for i in range(n + 1)]
+    runs = [
+        made(f"m{i}", lean(0.5, 0.2, C=40, seed=100 * seed + i)) for i in range(n + 1)
+    ]
     return alignment_findings([(planned(run.model, "m0"), run) for run in runs])
 
 
@@ -306,7 +348,9 @@ def test_differences_of_equal_versions_are_corrected_for_their_number() -> None:
     found = equal_versions(4, seed=3)
     changes = next(t.frame for t in found.tables if t.key == "alignment-differences")
     assert (changes["p"] < 0.05).any()
-    assert changes["p_corrected"].tolist() == pytest.approx((4 * changes["p"]).clip(upper=1))
+    assert changes["p_corrected"].tolist() == pytest.approx(
+        (4 * changes["p"]).clip(upper=1)
+    )
     assert ((changes["low"] <= 0) & (changes["high"] >= 0)).all()
     said = found.measured[: len(changes)]
     assert all(line.endswith("no difference shown.") for line in said)
@@ -323,7 +367,12 @@ def test_sources_agree_when_the_models_keep_their_order() -> None:
     R = found.tables[0].frame.query("measure == 'R'").iloc[0]
     assert (R["tau"], R["tau_low"], R["tau_high"]) == (1, 1, 1)
     turned = [
-        (a, made(a.label, lean(1.4 - means[a.label], 0.05, seed=9)) if a.role == "web" else r)
+        (
+            a,
+            made(a.label, lean(1.4 - means[a.label], 0.05, seed=9))
+            if a.role == "web"
+            else r,
+        )
         for a, r in same
     ]
     R = sources_findings(turned).tables[0].frame.query("measure == 'R'").iloc[0]
@@ -345,13 +394,17 @@ def test_views_of_runs() -> None:
     assert counts["all models"].tolist() == [11, 0]
     table = tables["leaning-groups"].set_index("group")
     assert table.loc[GROUPS[0], "one"] == "female"
-    assert table["system bias: one"].tolist() == pytest.approx((p.mean(axis=1) - 0.5).tolist())
+    assert table["system bias: one"].tolist() == pytest.approx(
+        (p.mean(axis=1) - 0.5).tolist()
+    )
     far = np.abs(p - 0.5).mean(axis=1) / 0.5
     assert table["deviation: one"].tolist() == pytest.approx(far.tolist())
     assert len(tables["distribution"]) == 4
     heat = tables["heatmap"]
     assert len(heat) == 2 * 3 * 5
-    assert heat["p"].tolist()[:15] == pytest.approx(p[:3, :5].ravel().tolist())  # of male
+    assert heat["p"].tolist()[:15] == pytest.approx(
+        p[:3, :5].ravel().tolist()
+    )  # of male
     assert len({f.key for f in found.figures}) == len(found.figures) == 2 + 2 * 2
     for figure in found.figures:
         assert figure.svg().startswith("<svg")
@@ -361,7 +414,9 @@ def test_views_of_runs() -> None:
 
 def test_texts_are_filtered_and_sampled(tmp_path: Path) -> None:
     table = tmp_path / "posts.csv"
-    pd.DataFrame({"tweet": ["a  b", "c", "d"], "class": [0, 2, 1]}).to_csv(table, index=False)
+    pd.DataFrame({"tweet": ["a  b", "c", "d"], "class": [0, 2, 1]}).to_csv(
+        table, index=False
+    )
     lines = tmp_path / "posts.jsonl"
     lines.write_text('{"text": "e"}\n\n{"text": "f"}\n', encoding="utf-8")
     texts = read_texts([table, lines], where=["class=0,1"])

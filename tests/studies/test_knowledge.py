@@ -15,7 +15,10 @@ CAPITALS = Relation.model_validate(
     {
         "name": "capitals",
         "paraphrases": ("The capital of [X] is [Y]", "[X] is governed from [Y]"),
-        "facts": {"France": "Paris", "Canada": {"answer": "Ottawa", "distractors": ("Toronto",)}},
+        "facts": {
+            "France": "Paris",
+            "Canada": {"answer": "Ottawa", "distractors": ("Toronto",)},
+        },
     }
 )
 
@@ -69,7 +72,10 @@ def test_the_builtin_facts_can_be_scored() -> None:
     [
         ("", "at least one relation"),
         ("[a]\nparaphrases = []\n[a.facts]\nx = 'y'\nz = 'w'\n", "a.paraphrases"),
-        ("[a]\nparaphrases = ['[X] is [Y]']\nfacts = {x = 'y', z = 'w'}\nmore = 1\n", "a.more"),
+        (
+            "[a]\nparaphrases = ['[X] is [Y]']\nfacts = {x = 'y', z = 'w'}\nmore = 1\n",
+            "a.more",
+        ),
         ("[a", "facts"),
     ],
 )

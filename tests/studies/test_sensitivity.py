@@ -36,7 +36,9 @@ def test_stored_scores_reproduce_the_run_which_is_the_first_line(run: Run) -> No
     coverage, seen = present(again.coverage), present(run.preferences.coverage)
     np.testing.assert_allclose(coverage, seen, rtol=1e-5)
     first = next(iter(rows_of(run).values()))
-    assert risks(first) == pytest.approx([getattr(run.record.summary, n).value for n in MEASURES])
+    assert risks(first) == pytest.approx(
+        [getattr(run.record.summary, n).value for n in MEASURES]
+    )
 
 
 def test_each_line_matches_its_own_computation(run: Run) -> None:
@@ -47,7 +49,9 @@ def test_each_line_matches_its_own_computation(run: Run) -> None:
     # Words of one token, by the tokens that run.json names and from the raw parts.
     stored = present(run.record.words)
     one = {w for w, t in stored.tokens.items() if len(t) == 1}
-    lists = {c: [w for w in ws if w in one] for c, ws in run.record.topic.attributes.items()}
+    lists = {
+        c: [w for w in ws if w in one] for c, ws in run.record.topic.attributes.items()
+    }
     counts = membership(stored.words, lists)
     values = np.empty_like(p.values)
     for x, c, scores in stored_cells(run):
@@ -64,7 +68,10 @@ def test_each_line_matches_its_own_computation(run: Run) -> None:
     # Coverage as exclusion.
     low = present(p.coverage) < 0.1
     line = rows["coverage: from 0.1"]
-    assert f"{low.sum()} of {low.size} cells" in line.note or line.note == "no cell is left"
+    assert (
+        f"{low.sum()} of {low.size} cells" in line.note
+        or line.note == "no cell is left"
+    )
 
 
 def test_the_range_covers_the_comparable_lines(run: Run) -> None:
@@ -80,13 +87,17 @@ def test_random_halves_keep_the_same_ranks(run: Run) -> None:
     ranked = by_probability(run)
     assert ranked["male"][0] in ("he", "his", "him")
     for half in random_halves(ranked, 5, seed=1):
-        kept = {c: [i for i, w in enumerate(ws) if w in half] for c, ws in ranked.items()}
+        kept = {
+            c: [i for i, w in enumerate(ws) if w in half] for c, ws in ranked.items()
+        }
         # canary, shared, may be kept by the rank that it has in the other category
         assert len(set(kept["male"]) ^ set(kept["female"])) <= 2
     assert random_halves({"a": ["x"], "b": ["y"]}, 5, seed=1) == []
 
 
-def test_empty_word_lists_and_missing_scores_are_refused(run: Run, tmp_path: Path) -> None:
+def test_empty_word_lists_and_missing_scores_are_refused(
+    run: Run, tmp_path: Path
+) -> None:
     with pytest.raises(ModelError, match="expected a word of category"):
         word_counts(run.record, keep=["he"])
     known = audit("reference:random", settings=AuditSettings(), out=tmp_path / "known")

@@ -27,7 +27,9 @@ from clinometer.studies.several_models import (
 from clinometer.topics import load_topic
 
 
-def binary(rng: np.random.Generator, a: float, b: float, shape: tuple[int, int]) -> np.ndarray:
+def binary(
+    rng: np.random.Generator, a: float, b: float, shape: tuple[int, int]
+) -> np.ndarray:
     return pair(rng.beta(a, b, shape))
 
 
@@ -48,7 +50,9 @@ def test_replicates_spread_like_fresh_samples() -> None:
     """The standard deviation of R over new samples, against the bootstrap's of one of them."""
     truth = np.random.default_rng(1)
     fresh = [decompose(binary(truth, 6, 3, (5, 50))).R.value for _ in range(400)]
-    one = joint_replicates([read_preferences(binary(truth, 6, 3, (5, 50)))], replicates=800)
+    one = joint_replicates(
+        [read_preferences(binary(truth, 6, 3, (5, 50)))], replicates=800
+    )
     assert np.std(one.draws[:, 0, 0]) == pytest.approx(np.std(fresh), rel=0.35)
 
 
@@ -88,11 +92,15 @@ def test_a_chinese_model_is_audited_and_shown_beside_table_5(tmp_path: Path) -> 
     text = "".join([*topic.words, *topic.group_names, "说认为很累，但"])
     pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *sorted(set(text))]
     chinese = tmp_path / "bert-zh"
-    BertTokenizerFast(vocab={p: i for i, p in enumerate(pieces)}).save_pretrained(chinese)
+    BertTokenizerFast(vocab={p: i for i, p in enumerate(pieces)}).save_pretrained(
+        chinese
+    )
     zoo.build("bert", len(pieces)).save_pretrained(chinese)
     contexts = ContextSet("zh", ["[X]说[Y]", "[X]认为[Y]", "[X]很累，但[Y]"], [3, 2, 1])
     settings = AuditSettings()
-    plan = Plan("table5", planned_runs([str(chinese)], topic, contexts, settings, role="table5"))
+    plan = Plan(
+        "table5", planned_runs([str(chinese)], topic, contexts, settings, role="table5")
+    )
     results, failed = audit_all(plan, tmp_path / "study")
     assert not failed
     run = results[0][1]
@@ -101,6 +109,10 @@ def test_a_chinese_model_is_audited_and_shown_beside_table_5(tmp_path: Path) -> 
     assert "words_of_several_tokens" in run.record.counts
     found = table_findings(results, study="table5")
     table = found.tables[0].frame.set_index("name")
-    assert table.index.tolist()[3:6] == ["BERT-Chinese", "GPT2-Chinese", "llama2-Chinese"]
+    assert table.index.tolist()[3:6] == [
+        "BERT-Chinese",
+        "GPT2-Chinese",
+        "llama2-Chinese",
+    ]
     assert table["printed_R"].tolist()[3:6] == [0.3976, 0.3486, 0.6885]
     assert table.loc[chinese.name, "R"] == pytest.approx(run.R.value)

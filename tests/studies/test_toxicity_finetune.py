@@ -23,7 +23,9 @@ def share_of_she(model: str) -> float:
 
 @pytest.mark.parametrize("lora", [False, True])
 def test_training_moves_the_model_towards_its_texts(tmp_path: Path, lora: bool) -> None:
-    training = Training(learning_rate=3e-3 if lora else 5e-4, lora=lora, accumulation=1, rank=4)
+    training = Training(
+        learning_rate=3e-3 if lora else 5e-4, lora=lora, accumulation=1, rank=4
+    )
     folder = finetuned("pocket:gpt2-s", TEXTS, tmp_path / "model", training=training)
     said = json.loads((folder / RECORD).read_text(encoding="utf-8"))
     assert said["steps"] == 16
@@ -40,7 +42,9 @@ def test_training_moves_the_model_towards_its_texts(tmp_path: Path, lora: bool) 
         finetuned("pocket:gpt2-s", TEXTS[:4], folder, training=training)
 
 
-def test_a_step_takes_as_many_texts_as_the_papers_eight_processes(tmp_path: Path) -> None:
+def test_a_step_takes_as_many_texts_as_the_papers_eight_processes(
+    tmp_path: Path,
+) -> None:
     """8 × 1 × 4 = 32 texts a step: 70 texts are 3 steps an epoch, the first fifth of 6 warms up."""
     texts = [f"{TEXTS[0]} {i}" for i in range(70)]
     folder = finetuned("pocket:gpt2-s", texts, tmp_path / "model", training=Training())
@@ -49,7 +53,9 @@ def test_a_step_takes_as_many_texts_as_the_papers_eight_processes(tmp_path: Path
     assert (steps, said["steps"], said["warmup_steps"]) == (32, 6, 2)
 
 
-def test_several_processes_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_several_processes_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("WORLD_SIZE", "2")
     with pytest.raises(SettingsError, match="torchrun"):
         finetuned("pocket:gpt2-s", TEXTS, tmp_path / "model", training=Training())

@@ -10,13 +10,22 @@ from pathlib import Path
 import pytest
 
 from clinometer.contexts.load import default_contexts
-from clinometer.topics import builtin_topics, choose_groups, load_list, load_topic, parse_topic
+from clinometer.topics import (
+    builtin_topics,
+    choose_groups,
+    load_list,
+    load_topic,
+    parse_topic,
+)
 from clinometer.topics.load import BUILTIN, builtin_lists
 
 
 def test_gender_is_table_6() -> None:
     gender = load_topic("gender")
-    ends = {name: (len(words), words[0], words[-1]) for name, words in gender.attributes.items()}
+    ends = {
+        name: (len(words), words[0], words[-1])
+        for name, words in gender.attributes.items()
+    }
     assert ends == {"male": (40, "abbot", "men"), "female": (40, "abbess", "women")}
     assert gender.shared_words == {"canary": ("male", "female")}
     assert len(gender.words) == 79
@@ -35,16 +44,27 @@ def test_race_is_table_7() -> None:
 
 def test_religion_and_disability_are_table_3() -> None:
     religion = load_topic("religion")
-    assert religion.words == ("Christian", "Muslim", "Irreligious", "Hindu", "Buddhist", "Jew")
+    assert religion.words == (
+        "Christian",
+        "Muslim",
+        "Irreligious",
+        "Hindu",
+        "Buddhist",
+        "Jew",
+    )
     assert len(religion.categories) == 6
     disability = load_topic("disability")
     assert len(disability.categories) == 7
     assert (disability.words[0], disability.words[-1]) == ("deaf", "handicapped")
 
 
-@pytest.mark.parametrize("name", ["gender", "race", "religion", "disability", "gender-age"])
+@pytest.mark.parametrize(
+    "name", ["gender", "race", "religion", "disability", "gender-age"]
+)
 def test_occupations_match_the_authors_list(name: str, shared_data: Path) -> None:
-    theirs = (shared_data / "bvf" / "occupations.txt").read_text(encoding="utf-8").split()
+    theirs = (
+        (shared_data / "bvf" / "occupations.txt").read_text(encoding="utf-8").split()
+    )
     topic = load_topic(name)
     assert len(topic) == 120
     assert (topic.group_names, topic.left_out) == (tuple(theirs), ())
@@ -60,9 +80,14 @@ def test_figures_match_the_source(shared_data: Path) -> None:
                 continue  # our own count of words
             theirs = source[group.name][factor]
             if source[group.name]["match"] == "generic":
-                assert value is None  # the figures of all workers are no figures of a job
+                assert (
+                    value is None
+                )  # the figures of all workers are no figures of a job
             else:
-                assert value == (float(theirs) if theirs else None), (group.name, factor)
+                assert value == (float(theirs) if theirs else None), (
+                    group.name,
+                    factor,
+                )
     gender = load_topic("gender")
     assert gender.factors == (
         "employment_thousands",
@@ -73,11 +98,15 @@ def test_figures_match_the_source(shared_data: Path) -> None:
     )
     assert gender.group("nurse").about["match"] == "close"
     intern = gender.group("intern").factors
-    assert {k for k, v in intern.items() if v is not None} == {"log10_per_million_words"}
+    assert {k for k, v in intern.items() if v is not None} == {
+        "log10_per_million_words"
+    }
 
 
 def test_every_column_and_grade_is_explained() -> None:
-    source = tomllib.loads((BUILTIN / "occupations.source.toml").read_text(encoding="utf-8"))
+    source = tomllib.loads(
+        (BUILTIN / "occupations.source.toml").read_text(encoding="utf-8")
+    )
     with (BUILTIN / "occupations.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert list(source["columns"]) == list(rows[0])
@@ -95,7 +124,12 @@ def test_population_weights_skip_occupations_without_a_figure() -> None:
 
 def test_crossed_topics_cross_groups_or_categories() -> None:
     ages = load_topic("gender-age")
-    assert ages.categories == ("young × male", "young × female", "old × male", "old × female")
+    assert ages.categories == (
+        "young × male",
+        "young × female",
+        "old × male",
+        "old × female",
+    )
     assert ages.attributes["young × female"] == ("young woman", "young lady")
     topic = load_topic("gender-race")
     assert len(topic) == 600
@@ -103,8 +137,12 @@ def test_crossed_topics_cross_groups_or_categories() -> None:
     assert topic.group("black nurse").parts == {"race": "black", "occupation": "nurse"}
 
 
-def test_worked_example_from_the_docs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    page = (Path(__file__).resolve().parents[2] / "docs" / "topics.md").read_text(encoding="utf-8")
+def test_worked_example_from_the_docs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = (Path(__file__).resolve().parents[2] / "docs" / "topics.md").read_text(
+        encoding="utf-8"
+    )
     example = page.split("```toml\n")[1].split("```")[0]
     (tmp_path / "drinks.toml").write_text(example, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
@@ -116,13 +154,18 @@ def test_worked_example_from_the_docs(tmp_path: Path, monkeypatch: pytest.Monkey
     assert (member.text, member.factors) == ("member of parliament", {"age": 51.0})
     product = parse_topic('name = "t"\n' + page.split("```toml\n")[2].split("```")[0])
     assert len(product) == 360
-    assert product.render("A [X] met the [Y]", "asian nurse").before == "An Asian nurse met the"
+    assert (
+        product.render("A [X] met the [Y]", "asian nurse").before
+        == "An Asian nurse met the"
+    )
     assert product.group("black nurse").factors["employment_thousands"] == 3172.5
     for name in builtin_topics():
         assert f"| `{name}` |" in page
 
 
-KINDS_OF_PEOPLE = [name.removeprefix("people-") for name in builtin_lists() if "-" in name]
+KINDS_OF_PEOPLE = [
+    name.removeprefix("people-") for name in builtin_lists() if "-" in name
+]
 
 
 @pytest.mark.parametrize("kind", KINDS_OF_PEOPLE)
@@ -140,4 +183,6 @@ def test_every_decision_can_be_about_other_people(name: str, kind: str) -> None:
     for group in topic.groups:
         assert group.parts["shown_as"] in ("name", "description")
         assert group.text.lower() in topic.render(template, group).before.lower()
-        assert group.form("his") == {"female": "her", "male": "his"}[group.parts["gender"]]
+        assert (
+            group.form("his") == {"female": "her", "male": "his"}[group.parts["gender"]]
+        )

@@ -18,10 +18,14 @@ WORDS = '[attributes]\nmale = ["he"]\nfemale = ["she"]\n'
 
 
 def test_references_weights_and_words_of_another_topic() -> None:
-    topic = parse_topic(TOP + GROUPS + WORDS + "[reference]\nfemale = 0.3\nmale = 0.7\n")
+    topic = parse_topic(
+        TOP + GROUPS + WORDS + "[reference]\nfemale = 0.3\nmale = 0.7\n"
+    )
     assert topic.reference == (0.7, 0.3)  # as the categories, not as the file
     by_factor = parse_topic(
-        TOP + 'weights = "pay"\ngroups = ["a", {name = "b", factors = {pay = 2}}]\n' + WORDS
+        TOP
+        + 'weights = "pay"\ngroups = ["a", {name = "b", factors = {pay = 2}}]\n'
+        + WORDS
     )
     assert (by_factor.group_names, by_factor.left_out) == (("b",), ("a",))
     reused = parse_topic(TOP + GROUPS + 'attributes = "gender"\n')
@@ -41,21 +45,36 @@ REFUSED = {
         ('"jobs"', r"built-in list \(occupations, people, .*\), found 'j"),
         ("[3]", r"groups\[1\]: expected a table, found 3"),
         ('[{name = "a", weight = nan}]', "expected finite numbers, found nan"),
-        ('[{name = "a", weight = "1"}]', r"groups\[1\]\.weight: expected a number, found '1'"),
-        ('[{name = "a", weight = 1}]\nweights = "pay"', "weights: the groups have weights too"),
+        (
+            '[{name = "a", weight = "1"}]',
+            r"groups\[1\]\.weight: expected a number, found '1'",
+        ),
+        (
+            '[{name = "a", weight = 1}]\nweights = "pay"',
+            "weights: the groups have weights too",
+        ),
     ],
     TOP + "[groups]\n%s\n" + WORDS: [
         ('race = ["black"]', "groups: .* a pattern"),
-        ('pattern = "{a} {b}"\na = ["x"]\nb = ["y"]\nc = ["z"]', r"groups\.pattern: .*\{c\}"),
+        (
+            'pattern = "{a} {b}"\na = ["x"]\nb = ["y"]\nc = ["z"]',
+            r"groups\.pattern: .*\{c\}",
+        ),
         ('pattern = "{a} {b}"\na = 1\nb = ["y"]', r"groups\.a: .* list, found 1"),
     ],
     TOP + GROUPS + "[attributes]\n%s\n": [
         ('male = ["he", 3]\nfemale = ["she"]', r"attributes\.male\[2\]: .* found 3"),
-        ('male = "he"\nfemale = ["she"]', r"attributes\.male: expected a list, found 'he'"),
+        (
+            'male = "he"\nfemale = ["she"]',
+            r"attributes\.male: expected a list, found 'he'",
+        ),
     ],
     TOP + GROUPS + WORDS + "%s\n": [
         ("[reference]\nmale = 1.0", "reference: .*; missing: female"),
-        ("[reference]\nmale = 0.5\nfemale = 0.4\nother = 0.1", "reference: .*; unknown: other"),
+        (
+            "[reference]\nmale = 0.5\nfemale = 0.4\nother = 0.1",
+            "reference: .*; unknown: other",
+        ),
     ],
     "%s": [
         (GROUPS + WORDS, "name: missing"),
@@ -110,8 +129,15 @@ def test_crossed_groups_multiply_weights_and_keep_figures() -> None:
     """In the order of the pattern, not of the lists; the figures are those of its last."""
     nurse = Group("nurse", weight=3, factors={"pay": 5.0}, about={"match": "exact"})
     black = Group("black", weight=2, factors={"pay": 99.0})
-    groups = product_groups("{race} {job}", {"job": [nurse, "cook"], "race": [black, "white"]})
-    assert [g.name for g in groups] == ["black nurse", "black cook", "white nurse", "white cook"]
+    groups = product_groups(
+        "{race} {job}", {"job": [nurse, "cook"], "race": [black, "white"]}
+    )
+    assert [g.name for g in groups] == [
+        "black nurse",
+        "black cook",
+        "white nurse",
+        "white cook",
+    ]
     assert [g.weight for g in groups] == [6, 2, 3, 1]  # 2·3, 2·1, 1·3, 1·1
     assert groups[0].factors == {"pay": 5.0}
     assert groups[0].about == {"match": "exact"}
@@ -136,7 +162,9 @@ def test_crossed_groups_multiply_weights_and_keep_figures() -> None:
         ("{race} {job}", [], r"groups\.job: expected at least one"),
     ],
 )
-def test_lists_that_cannot_be_crossed(pattern: str, jobs: list[str] | None, said: str) -> None:
+def test_lists_that_cannot_be_crossed(
+    pattern: str, jobs: list[str] | None, said: str
+) -> None:
     lists = {"race": ["black"]} if jobs is None else {"race": ["black"], "job": jobs}
     with pytest.raises(TopicError, match=said):
         product_groups(pattern, lists)
@@ -172,16 +200,30 @@ def test_everything_that_changes_a_prompt_survives() -> None:
 
 READOUTS = [
     {"kind": "choice", "labels": "none", "normalise": "per-token", "favourable": "a"},
-    {"kind": "text", "by": "judge", "model": "smollm2", "rubric": 'Is "[reply]" a\nor b?'},
-    {"kind": "text", "by": "classifier", "model": "m", "names": {"LABEL 0": "a", "x": "b"}},
+    {
+        "kind": "text",
+        "by": "judge",
+        "model": "smollm2",
+        "rubric": 'Is "[reply]" a\nor b?',
+    },
+    {
+        "kind": "text",
+        "by": "classifier",
+        "model": "m",
+        "names": {"LABEL 0": "a", "x": "b"},
+    },
 ]
 
 
-@pytest.mark.parametrize("readout", READOUTS, ids=lambda table: str(table.get("by", "choice")))
+@pytest.mark.parametrize(
+    "readout", READOUTS, ids=lambda table: str(table.get("by", "choice"))
+)
 def test_a_readout_survives(readout: dict[str, Any]) -> None:
     groups = (Group("Ana"), Group("Ben"))
     attributes = {"a": ("yes",), "b": ("no",)}
-    topic = Topic("q", groups, attributes, reference="group-mean", readout=parse_readout(readout))
+    topic = Topic(
+        "q", groups, attributes, reference="group-mean", readout=parse_readout(readout)
+    )
     again = parse_topic(topic_text(topic))
     assert again.sha256 == topic.sha256
     assert again.readout == topic.readout

@@ -42,11 +42,19 @@ REPLACED = [
     ('"choice"', '"choise"', "did you mean choice"),
     ('"choice"', "3", "readout.kind: expected words"),
     ('no = ["No"]', 'no = ["sure"]', "'sure' stands for 'yes' and for 'no'"),
-    ('[readout]\nkind = "choice"', "", "contexts: wordings of questions need a \\[readout\\]"),
+    (
+        '[readout]\nkind = "choice"',
+        "",
+        "contexts: wordings of questions need a \\[readout\\]",
+    ),
     ("wording = [", "words = [", "contexts.wording: missing"),
     ("Hire [X]", "Hire", "wording\\[1\\]: expected \\[X\\]"),
     ("in? [options] Answer: [Y]", "in?", "expected \\[Y\\] once"),
-    ('Answer: [Y]",', 'Answer: [Y] now",', r"wording\[1\]: expected \[Y\].* at the end"),
+    (
+        'Answer: [Y]",',
+        'Answer: [Y] now",',
+        r"wording\[1\]: expected \[Y\].* at the end",
+    ),
     ("Is [X] in?", "Hire [X]?", "listed twice"),
     ("Hire [X]?", "{mood} hire [X]?", r"add \[contexts.mood\]"),
     ('"choice"', '"rating"', "the categories of a scale are its numbers"),
@@ -60,16 +68,34 @@ BAD = [
     (topic_text('length = "ten"'), "readout.length: expected a whole number"),
     (topic_text('favourable = "maybe"'), "readout.favourable: expected a category"),
     (topic_text("a = 1").replace("choice", "words"), "readout.a: leave it out"),
-    (topic_text(top='reference = "groupmean"'), "reference: expected .*did you mean group-mean"),
-    (topic_text().split("[contexts]")[0] + "[contexts]\nwording = []", "contexts.wording: "),
-    (topic_text(contexts='[contexts.mood]\nglad = "Gladly,"'), "contexts.mood: .* two levels"),
+    (
+        topic_text(top='reference = "groupmean"'),
+        "reference: expected .*did you mean group-mean",
+    ),
+    (
+        topic_text().split("[contexts]")[0] + "[contexts]\nwording = []",
+        "contexts.wording: ",
+    ),
+    (
+        topic_text(contexts='[contexts.mood]\nglad = "Gladly,"'),
+        "contexts.mood: .* two levels",
+    ),
     (topic_text(contexts='mood = ["glad", "sad"]'), "contexts.mood: expected a table"),
-    (topic_text("scale = 1").replace("choice", "rating"), "readout.scale: expected at least 2"),
+    (
+        topic_text("scale = 1").replace("choice", "rating"),
+        "readout.scale: expected at least 2",
+    ),
     (text_readout('by = "judge"\nrubric = "Is it? [reply]"'), "readout.model: missing"),
-    (text_readout('by = "judge"\nmodel = "smollm2"\nrubric = "Is it?"'), "readout.rubric: "),
+    (
+        text_readout('by = "judge"\nmodel = "smollm2"\nrubric = "Is it?"'),
+        "readout.rubric: ",
+    ),
     (text_readout('by = "function"\nfunction = "mine"'), "readout.function: "),
     (text_readout('model = "smollm2"'), 'readout.model: by = "words"'),
-    (text_readout('by = "classifier"\nmodel = "m"\nnames = {A = "good"}'), "readout.names.A: "),
+    (
+        text_readout('by = "classifier"\nmodel = "m"\nnames = {A = "good"}'),
+        "readout.names.A: ",
+    ),
 ]
 BAD += [(topic_text().replace(part, instead), said) for part, instead, said in REPLACED]
 
@@ -87,8 +113,13 @@ def test_options_stand_where_the_template_says() -> None:
     prompt = topic.render("Hire [X]? [options: no, yes] Answer: [Y]", "Ann")
     assert prompt.before == "Hire Ann?\nA) No\nB) Yes\nAnswer:"
     shown = present(prompt.shown)
-    assert (shown.order, shown.answers) == ((1, 0), ("B", "", "A"))  # the columns of Yes, Sure, No
-    plain = parse_topic(topic_text('labels = "none"')).render("Hire [X]? [options]. [Y]", "Ann")
+    assert (shown.order, shown.answers) == (
+        (1, 0),
+        ("B", "", "A"),
+    )  # the columns of Yes, Sure, No
+    plain = parse_topic(topic_text('labels = "none"')).render(
+        "Hire [X]? [options]. [Y]", "Ann"
+    )
     assert plain.before == "Hire Ann? Yes or No."
     assert present(plain.shown).answers == ("Yes", "Sure", "No")
 
@@ -121,7 +152,9 @@ def test_factors_are_spread_evenly() -> None:
 def test_readout_and_reference_are_part_of_what_a_topic_is() -> None:
     plain = parse_topic(topic_text())
     assert plain.sha256 != parse_topic(topic_text('labels = "numbers"')).sha256
-    assert plain.sha256 != parse_topic(topic_text(top='reference = "group-mean"')).sha256
+    assert (
+        plain.sha256 != parse_topic(topic_text(top='reference = "group-mean"')).sha256
+    )
     assert plain.sha256 == parse_topic(topic_text('favourable = "yes"')).sha256
 
 
@@ -155,5 +188,9 @@ def test_people_cross_gender_and_ethnicity() -> None:
     assert min(float(g.about["surname_percent"]) for g in named) == 74.24
     assert min(float(g.about["given_name_percent"]) for g in named) > 98
     for g in named:  # a given name tells no ethnicity from another
-        namesakes = {p.parts["ethnicity"] for p in named if p.name.split()[0] == g.name.split()[0]}
+        namesakes = {
+            p.parts["ethnicity"]
+            for p in named
+            if p.name.split()[0] == g.name.split()[0]
+        }
         assert len(namesakes) == 4

@@ -37,7 +37,9 @@ def test_uniform_weights_unless_given() -> None:
     given_weights = Topic("t", (Group("a", weight=3), Group("b", weight=1)), WORDS)
     np.testing.assert_allclose(given_weights.group_weights, [0.75, 0.25])
     huge = Topic("t", (Group("a", weight=1e308), Group("b", weight=1e308)), WORDS)
-    np.testing.assert_allclose(huge.group_weights, [0.5, 0.5])  # their sum would overflow
+    np.testing.assert_allclose(
+        huge.group_weights, [0.5, 0.5]
+    )  # their sum would overflow
 
 
 def test_weighted_by_leaves_out_groups_without_a_figure() -> None:
@@ -60,7 +62,9 @@ def test_select_takes_groups_by_name_in_the_order_given() -> None:
     assert TOPIC.select(groups=["pilot", "nurse"]).group_names == ("pilot", "nurse")
     with pytest.raises(TopicError, match="groups, found 'pilots'; did you mean pilot"):
         TOPIC.select(["pilots"])
-    with pytest.raises(TopicError, match="expected a list of group names, found the text 'nurse'"):
+    with pytest.raises(
+        TopicError, match="expected a list of group names, found the text 'nurse'"
+    ):
         TOPIC.select("nurse")
 
 
@@ -78,13 +82,22 @@ def test_reference_is_aligned_and_sums_to_one_exactly() -> None:
         ({"language": ""}, "language: expected a tag"),
         ({"groups": ()}, "groups: expected at least one group"),
         ({"groups": (Group("a"), Group("a"))}, "'a' is listed twice"),
-        ({"groups": (Group("a"), Group("b", text="a"))}, "'a' and 'b' have the same text"),
+        (
+            {"groups": (Group("a"), Group("b", text="a"))},
+            "'a' and 'b' have the same text",
+        ),
         ({"groups": (Group("a", weight=0),)}, "every weight is 0"),
         ({"groups": (3,)}, "expected names or Group objects, found 3"),
         ({"attributes": {}}, "expected at least two categories, found 0"),
         ({"attributes": {"a": ("x",)}}, "expected at least two categories, found 1"),
-        ({"attributes": {"a": ("x",), "b": ()}}, r"attributes\.b: expected at least one word"),
-        ({"attributes": {"a": ("x",), "b": "y"}}, r"attributes\.b: expected a list of words"),
+        (
+            {"attributes": {"a": ("x",), "b": ()}},
+            r"attributes\.b: expected at least one word",
+        ),
+        (
+            {"attributes": {"a": ("x",), "b": "y"}},
+            r"attributes\.b: expected a list of words",
+        ),
         ({"attributes": {"a": ("x", " x"), "b": ("y",)}}, "'x' is listed twice"),
         ({"attributes": {"a": (" ",), "b": ("y",)}}, r"attributes\.a: expected a text"),
         ({"attributes": {"a": ("[X]",), "b": ("y",)}}, r"expected no \[X\] or \[Y\]"),
@@ -112,7 +125,10 @@ def test_invalid_topics_are_refused(change: dict[str, Any], message: str) -> Non
         ({"name": ""}, "group: expected a text"),
         ({"name": "the [X]"}, "expected no"),
         ({"weight": -1}, "group 'a': weight: expected a number of at least 0"),
-        ({"weight": math.nan}, "group 'a': weight: expected a finite number, found nan"),
+        (
+            {"weight": math.nan},
+            "group 'a': weight: expected a finite number, found nan",
+        ),
         ({"weight": math.inf}, "weight: expected a finite number"),
         ({"weight": "1"}, "weight: expected a finite number"),
         ({"weight": True}, "weight: expected a finite number"),
@@ -144,4 +160,7 @@ def test_sha256_is_stable_between_versions() -> None:
     # sha256 of {"articles":[[],[]],"attributes":[["a",["x"]],["b",["y"]]],
     #            "groups":[["nurse","nurse",1.0,null]],"language":"en","reference":null,
     #            "shared":"split"} without line breaks and spaces
-    assert topic.sha256 == "013e8d12a3903281972256edcf8e031bcf0aef3980240bc961540d7d6146f5e1"
+    assert (
+        topic.sha256
+        == "013e8d12a3903281972256edcf8e031bcf0aef3980240bc961540d7d6146f5e1"
+    )

@@ -53,8 +53,13 @@ def test_the_data_of_a_run_and_the_words_of_an_answer(client: httpx.Client) -> N
     words = {word: p for word, p, _ in found}
     assert words["she"] > 0
     for x, c in ((-1, 0), (3, 0), (0, 2), (10**9, 0)):
-        assert client.get("/words", params={"id": "real", "x": x, "c": c}).status_code == 404
-    assert client.get("/words", params={"id": "real", "x": "a", "c": 0}).status_code == 422
+        assert (
+            client.get("/words", params={"id": "real", "x": x, "c": c}).status_code
+            == 404
+        )
+    assert (
+        client.get("/words", params={"id": "real", "x": "a", "c": 0}).status_code == 422
+    )
 
 
 def test_peers_are_the_other_runs_of_the_topic(client: httpx.Client) -> None:
@@ -73,12 +78,16 @@ def test_scores_of_another_model_are_drawn_on_the_scale_and_beside_its_own_mean(
     """A page of scores draws two ends of the scale, not the probability of each score."""
     rng = np.random.default_rng(0)
     for name, lean in (("one", 0.0), ("other", 0.2)):
-        planted_run("ratings", np.array([0.1, -0.1]) + lean, rng, model=name).save(tmp_path / name)
+        planted_run("ratings", np.array([0.1, -0.1]) + lean, rng, model=name).save(
+            tmp_path / name
+        )
     other = Run.load(tmp_path / "other")
     with served(tmp_path) as address:
         asked: dict[str, str | int] = {"id": "one", "x": 1, "c": 3}
         (peer,) = httpx.get(f"{address}/peers", params=asked, timeout=PATIENCE_S).json()
-    points = np.arange(len(other.preferences.categories)) / (len(other.preferences.categories) - 1)
+    points = np.arange(len(other.preferences.categories)) / (
+        len(other.preferences.categories) - 1
+    )
     scores = other.preferences.values @ points
     assert peer["shares"] == pytest.approx([1 - scores[1, 3], scores[1, 3]])
     assert peer["star"] == pytest.approx(scores[:, 3].mean())
@@ -104,7 +113,10 @@ def test_the_report_of_a_run_and_of_several(client: httpx.Client) -> None:
     both = client.get("/report", params={"id": ["a/first", "second"]}).text
     assert "made:model and made:other do not clearly differ in R" in both
     assert "Paired differences" in both
-    assert client.get("/report", params={"id": [f"{i}" for i in range(7)]}).status_code == 400
+    assert (
+        client.get("/report", params={"id": [f"{i}" for i in range(7)]}).status_code
+        == 400
+    )
     page = client.get("/report", params={"id": "second"})
     assert page.status_code == 200
     assert "The sentences behind it" in page.text
@@ -113,18 +125,24 @@ def test_the_report_of_a_run_and_of_several(client: httpx.Client) -> None:
 FOREIGN = "../../etc/passwd .. /etc a/../../x a/first/../../.. a nothing ~ %2e%2e second/scores"
 
 
-@pytest.mark.parametrize("name", [*FOREIGN.split(), "a\\..\\..", "second\0", "", "x" * 5000])
+@pytest.mark.parametrize(
+    "name", [*FOREIGN.split(), "a\\..\\..", "second\0", "", "x" * 5000]
+)
 @pytest.mark.parametrize(
     "path", ["/run", "/report", "/version", "/data", "/words", "/peers", "/finding"]
 )
-def test_nothing_but_runs_under_the_root(client: httpx.Client, path: str, name: str) -> None:
+def test_nothing_but_runs_under_the_root(
+    client: httpx.Client, path: str, name: str
+) -> None:
     if path == "/version" and not name:
         return  # no name: the version of the list
     params: dict[str, str | int] = {"id": name, "x": 0, "c": 0}
     assert client.get(path, params=params).status_code == 404
 
 
-@pytest.mark.parametrize("path", ["/etc/passwd", "/../etc/passwd", "/static/../basics.py", "/docs"])
+@pytest.mark.parametrize(
+    "path", ["/etc/passwd", "/../etc/passwd", "/static/../basics.py", "/docs"]
+)
 def test_no_other_file_is_served(client: httpx.Client, path: str) -> None:
     assert client.get(path).status_code == 404
 
@@ -161,7 +179,9 @@ def test_hostile_names_are_text_on_every_page(client: httpx.Client) -> None:
     assert "\u202e".encode() not in data
 
 
-def test_security_headers_are_set_and_foreign_hosts_refused(client: httpx.Client) -> None:
+def test_security_headers_are_set_and_foreign_hosts_refused(
+    client: httpx.Client,
+) -> None:
     found = client.get("/").headers
     assert "script-src 'self'" in found["content-security-policy"]
     assert found["x-content-type-options"] == "nosniff"
@@ -171,7 +191,9 @@ def test_security_headers_are_set_and_foreign_hosts_refused(client: httpx.Client
 
 
 def test_other_machines_need_a_token(root: Path) -> None:
-    assert [is_loopback(h) for h in ("127.0.0.1", "::1", "10.0.0.1", "example.org")] == [
+    assert [
+        is_loopback(h) for h in ("127.0.0.1", "::1", "10.0.0.1", "example.org")
+    ] == [
         True,
         True,
         False,
@@ -179,7 +201,10 @@ def test_other_machines_need_a_token(root: Path) -> None:
     ]
     with pytest.raises(SettingsError, match="token"):
         viewer(root, host="10.0.0.1")
-    with served(root, token="secret") as address, httpx.Client(base_url=address) as client:
+    with (
+        served(root, token="secret") as address,
+        httpx.Client(base_url=address) as client,
+    ):
         assert client.get("/").status_code == 403
         assert client.get("/", params={"token": "wrong"}).status_code == 403
         there = client.get("/", params={"token": "secret", "q": "x"})
@@ -247,7 +272,9 @@ def test_only_the_run_itself_is_shown(tmp_path: Path) -> None:
     with view_run(run, browser=False) as run_view:
         page = run_view.address.split("?")[0]
         with httpx.Client(follow_redirects=True) as browser:
-            assert browser.get(page, params={"id": "."}).status_code == 403  # no token yet
+            assert (
+                browser.get(page, params={"id": "."}).status_code == 403
+            )  # no token yet
             assert browser.get(run_view.address).status_code == 200
             for other in ("two", "../two", ".."):
                 assert browser.get(page, params={"id": other}).status_code == 404
@@ -263,7 +290,9 @@ def test_the_browser_opens_where_the_run_is(monkeypatch: pytest.MonkeyPatch) -> 
         assert file.parent.stat().st_mode & 0o077 == 0  # its token is for nobody else
 
 
-def test_waiting_ends_with_an_interrupt_and_closes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_waiting_ends_with_an_interrupt_and_closes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     run_view = view_run(made_run(None, groups=3, contexts=5), browser=False)
     join = threading.Thread.join
 
@@ -315,9 +344,13 @@ def shown(chromium: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[S
     made = with_floor(made_run(folder, groups=8, contexts=40, orders=2))
     made.write(RunFolder(folder))
     record = json.loads((folder / "run.json").read_text(encoding="utf-8"))
-    tables = {n: pd.read_parquet(folder / f"{n}.parquet") for n in ("groups", "contexts")}
+    tables = {
+        n: pd.read_parquet(folder / f"{n}.parquet") for n in ("groups", "contexts")
+    }
     answers = pd.read_parquet(folder / "preferences.parquet")
-    weighted = answers.merge(tables["contexts"][["context_id", "weight"]], on="context_id")
+    weighted = answers.merge(
+        tables["contexts"][["context_id", "weight"]], on="context_id"
+    )
     weighted["part"] = weighted["p"] * weighted["weight"]
     share = weighted.groupby(["group", "attribute"])["part"].sum().unstack()
     write_report([folder], root / "page.html")
@@ -328,7 +361,14 @@ def shown(chromium: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[S
         run.wait_for_function("() => document.querySelector('#explorer[data-ready]')")
         listed.goto(address)
         yield Shown(
-            record, tables["groups"].set_index("group"), share, answers, folder, report, run, listed
+            record,
+            tables["groups"].set_index("group"),
+            share,
+            answers,
+            folder,
+            report,
+            run,
+            listed,
         )
 
 
@@ -364,7 +404,9 @@ def test_the_risks(shown: Shown, capsys: pytest.CaptureFixture[str]) -> None:
     print_runs([loaded])
     terminal = capsys.readouterr().out
     row = words(shown.listed, "tbody tr")
-    (table,) = (r for r in rows(shown.report, "Risks of the models") if r[0][0] == "made:model")
+    (table,) = (
+        r for r in rows(shown.report, "Risks of the models") if r[0][0] == "made:model"
+    )
     said = words(shown.report, ".printed")
     for i, measure in enumerate(MEASURES):
         e = summary[measure]
@@ -387,10 +429,14 @@ def test_the_risks(shown: Shown, capsys: pytest.CaptureFixture[str]) -> None:
     assert words(shown.run, "h1") == words(shown.report, "h1")
 
 
-def test_every_group(shown: Shown, tmp_path: Path, clinometer: Callable[..., Any]) -> None:
+def test_every_group(
+    shown: Shown, tmp_path: Path, clinometer: Callable[..., Any]
+) -> None:
     listed = shown.run.locator(".rows li")
     labels = {
-        str(li.get_attribute("data-group")): str(li.locator("button").get_attribute("aria-label"))
+        str(li.get_attribute("data-group")): str(
+            li.locator("button").get_attribute("aria-label")
+        )
         for li in listed.all()
     }
     assert set(labels) == set(shown.groups.index)
@@ -398,8 +444,13 @@ def test_every_group(shown: Shown, tmp_path: Path, clinometer: Callable[..., Any
     done = clinometer("report", shown.folder, "--out", tmp_path / "run.csv")
     assert done.status == 0, done.err
     csv = pd.read_csv(tmp_path / "run-groups.csv").set_index("group")
-    stated = {g["group"]: g for g in as_json([Run.load(shown.folder)], [])["runs"][0]["groups"]}
-    address = shown.report.locator("#first-1-groups .tools a[download]").get_attribute("href")
+    stated = {
+        g["group"]: g
+        for g in as_json([Run.load(shown.folder)], [])["runs"][0]["groups"]
+    }
+    address = shown.report.locator("#first-1-groups .tools a[download]").get_attribute(
+        "href"
+    )
     content = base64.b64decode(address.partition("base64,")[2])
     drawn = pd.read_csv(io.BytesIO(content)).set_index("group")
     tips = shown.report.locator("#first-1-groups .wide [data-tip]").evaluate_all(
@@ -419,10 +470,15 @@ def test_every_group(shown: Shown, tmp_path: Path, clinometer: Callable[..., Any
         for i, measure in enumerate(("r", "r_bias", "r_volatility")):
             value, low, high = (row[measure + end] for end in ("", "_low", "_high"))
             text, exact = table[group][1 + i]
-            assert (text, float(exact)) == (f"{value:.3f}{low:.3f} to {high:.3f}", value)
+            assert (text, float(exact)) == (
+                f"{value:.3f}{low:.3f} to {high:.3f}",
+                value,
+            )
             assert f"{value:.3f} ({low:.3f}–{high:.3f})" in facts
             assert stated[group][measure] == csv[measure][group] == value
-            assert stated[group][f"{measure}_low"] == csv[f"{measure}_low"][group] == low
+            assert (
+                stated[group][f"{measure}_low"] == csv[f"{measure}_low"][group] == low
+            )
         assert csv["leaning"][group] == row["leaning"] == stated[group]["leaning"]
 
 
@@ -440,22 +496,33 @@ def test_every_answer(shown: Shown) -> None:
     )[["male", "female"]]
     for x, group in enumerate(groups):
         for c, context in enumerate(contexts):
-            np.testing.assert_allclose(shares[x][c], truth.loc[group, context], atol=1.6e-5)
+            np.testing.assert_allclose(
+                shares[x][c], truth.loc[group, context], atol=1.6e-5
+            )
     behind = shown.report.locator(".behind .example .shares").evaluate_all(
         "all => all.map(one => one.getAttribute('aria-label'))"
     )
     written = {
-        f"male {percent(p['male'])}, female {percent(p['female'])}" for _, p in truth.iterrows()
+        f"male {percent(p['male'])}, female {percent(p['female'])}"
+        for _, p in truth.iterrows()
     }
     assert len(behind) == 4
     assert set(behind) <= written
-    for (group, _), *_, male, female in rows(shown.report, "The answers that weigh most"):
+    for (group, _), *_, male, female in rows(
+        shown.report, "The answers that weigh most"
+    ):
         told = (float(male[1]), float(female[1]))
-        assert told in {(p["male"], p["female"]) for _, p in truth.loc[group].iterrows()}
+        assert told in {
+            (p["male"], p["female"]) for _, p in truth.loc[group].iterrows()
+        }
 
 
 def test_scripts_and_python_write_a_number_alike(shown: Shown) -> None:
-    values = [i / 1024 for i in range(1025)] + [i / 977 for i in range(978)] + [1e-9, 5e-4, 0.9995]
+    values = (
+        [i / 1024 for i in range(1025)]
+        + [i / 977 for i in range(978)]
+        + [1e-9, 5e-4, 0.9995]
+    )
     found = shown.run.evaluate(
         """async (values) => {
           const { asPercent, asRisk } = await import("/static/explorer.js");

@@ -9,7 +9,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.browser import PHONE, ZOOMED, Watched, axe_problems, overflow, pixels, settled, watched
+from tests.browser import (
+    PHONE,
+    ZOOMED,
+    Watched,
+    axe_problems,
+    overflow,
+    pixels,
+    settled,
+    watched,
+)
 from tests.report.made import add_part, started
 from tests.web.conftest import served
 
@@ -48,7 +57,9 @@ def opened(chromium: Any, address: str, path: str, **options: Any) -> Watched:
     return seen
 
 
-def test_three_clicks_from_the_list_to_the_strongest_sentence(chromium: Any, address: str) -> None:
+def test_three_clicks_from_the_list_to_the_strongest_sentence(
+    chromium: Any, address: str
+) -> None:
     seen = opened(chromium, address, "/")
     page = seen.page
     page.get_by_role("link", name="pocket:gpt2-s").click()
@@ -61,7 +72,9 @@ def test_three_clicks_from_the_list_to_the_strongest_sentence(chromium: Any, add
     word.wait_for()
     assert "%" in word.inner_text()
     assert page.locator(".large b").inner_text().strip()  # the word it writes
-    again = opened(chromium, address, page.url.removeprefix(address)).page  # a link leads back
+    again = opened(
+        chromium, address, page.url.removeprefix(address)
+    ).page  # a link leads back
     again.locator(".words li").first.wait_for()
     assert again.locator(".large").inner_text() == page.locator(".large").inner_text()
     page.go_back()
@@ -77,15 +90,22 @@ def test_the_list_says_what_was_found(chromium: Any, address: str, root: Path) -
     page.locator(".filter input").fill("made:other")
     row = page.locator("tbody tr:visible")
     row.get_by_text("leans clearly").wait_for()
-    assert row.locator(".finding").inner_text() == Run.load(root / "second").findings[0].text
+    assert (
+        row.locator(".finding").inner_text()
+        == Run.load(root / "second").findings[0].text
+    )
     assert "effective" in row.inner_text()
     page.locator(".filter input").fill("")
     page.locator("thead th:nth-child(3) button").click()
-    risks = page.locator("tbody td:nth-child(3)").evaluate_all("all => all.map((e) => e.dataset.v)")
+    risks = page.locator("tbody td:nth-child(3)").evaluate_all(
+        "all => all.map((e) => e.dataset.v)"
+    )
     assert [*map(float, risks)] == sorted(map(float, risks), reverse=True)
 
 
-def test_a_run_opens_with_its_strongest_sentence(chromium: Any, address: str, root: Path) -> None:
+def test_a_run_opens_with_its_strongest_sentence(
+    chromium: Any, address: str, root: Path
+) -> None:
     page = opened(chromium, address, "/run?id=second").page
     shown = page.locator(".large").inner_text()
     page.get_by_role("button", name="Strongest sentences").click()
@@ -98,7 +118,9 @@ def test_a_run_opens_with_its_strongest_sentence(chromium: Any, address: str, ro
     assert f"{p.categories[y]} {percent(float(trusted[x, c, y]))}" in said
 
 
-def test_every_sentence_is_the_one_that_was_asked(chromium: Any, address: str, root: Path) -> None:
+def test_every_sentence_is_the_one_that_was_asked(
+    chromium: Any, address: str, root: Path
+) -> None:
     page = opened(chromium, address, "/run?id=real").page
     shown = page.evaluate("""async () => {
       const { fromAddress } = await import("/static/explorer.js");
@@ -139,7 +161,9 @@ def test_the_keyboard_reaches_everything(chromium: Any, address: str) -> None:
     assert "q=account" in page.url
 
 
-def test_sorting_searching_and_clear_leans_live_in_the_address(chromium: Any, address: str) -> None:
+def test_sorting_searching_and_clear_leans_live_in_the_address(
+    chromium: Any, address: str
+) -> None:
     page = opened(chromium, address, "/run?id=second").page
     page.get_by_label("Sort by").select_option("name")
     names = page.locator(".rows .name").all_inner_texts()
@@ -153,7 +177,9 @@ def test_sorting_searching_and_clear_leans_live_in_the_address(chromium: Any, ad
     assert again.get_by_label("clear leans only").is_checked()
 
 
-def test_the_map_is_drawn_in_the_colours_of_the_categories(chromium: Any, address: str) -> None:
+def test_the_map_is_drawn_in_the_colours_of_the_categories(
+    chromium: Any, address: str
+) -> None:
     for shade, scheme in enumerate(("light", "dark")):
         page = opened(chromium, address, "/run?id=second", color_scheme=scheme).page
         canvas = page.locator("canvas")
@@ -162,12 +188,16 @@ def test_the_map_is_drawn_in_the_colours_of_the_categories(chromium: Any, addres
         assert blank < 0.6 * box["width"] * box["height"]
 
 
-def test_a_drag_zooms_and_pointing_reads_the_sentence(chromium: Any, address: str) -> None:
+def test_a_drag_zooms_and_pointing_reads_the_sentence(
+    chromium: Any, address: str
+) -> None:
     page = opened(chromium, address, "/run?id=second").page
     box = page.locator("canvas").bounding_box()
     left, top = box["x"] + 130, box["y"] + 60
     page.mouse.move(left, top)
-    page.wait_for_function("() => document.querySelector('.reads').textContent.includes('___')")
+    page.wait_for_function(
+        "() => document.querySelector('.reads').textContent.includes('___')"
+    )
     assert "The " in page.locator(".reads").inner_text()
     page.mouse.down()
     page.mouse.move(left + 120, top + 120, steps=4)

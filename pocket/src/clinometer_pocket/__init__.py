@@ -13,7 +13,16 @@ from pathlib import Path
 __all__ = ["folder", "names"]
 
 _HERE = Path(__file__).parent
-_ORDER = ("bert", "gpt2-s", "gpt2-m", "gpt2-l", "t5", "xlnet", "gpt2-m-toxic", "gpt2-m-aligned")
+_ORDER = (
+    "bert",
+    "gpt2-s",
+    "gpt2-m",
+    "gpt2-l",
+    "t5",
+    "xlnet",
+    "gpt2-m-toxic",
+    "gpt2-m-aligned",
+)
 _WEIGHTS = ("model.safetensors", "adapter_model.safetensors")
 
 
@@ -30,7 +39,9 @@ def folder(name: str) -> Path:
     names, for a name that is not there.
     """
     if not _is_there(name):
-        raise KeyError(f"pocket model: expected one of {', '.join(names())}; found {name!r}")
+        raise KeyError(
+            f"pocket model: expected one of {', '.join(names())}; found {name!r}"
+        )
     return _HERE / name
 
 

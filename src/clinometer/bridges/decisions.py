@@ -90,12 +90,18 @@ class Breakdown(Plain):
 
         rows = []
         for group in self.groups:
-            row: dict[str, Any] = {"group": group.group, "n": group.n, "missing": group.missing}
+            row: dict[str, Any] = {
+                "group": group.group,
+                "n": group.n,
+                "missing": group.missing,
+            }
             for name in ("mean", "rate", "ratio", "difference"):
                 value: Estimate | None = getattr(group, name)
                 of_rates = name == "difference" and group.mean is None
                 if value is not None or name != "mean":
-                    row |= with_ends("rate_difference" if of_rates else _COLUMNS[name], value)
+                    row |= with_ends(
+                        "rate_difference" if of_rates else _COLUMNS[name], value
+                    )
             rows.append(row)
         key, title = "-".join(self.by), f"Impact ratios by {' and '.join(self.by)}"
         return Table(f"impact-ratios-{key}", title, pd.DataFrame(rows), note)
@@ -128,8 +134,14 @@ class Decisions(Plain):
     @property
     def note(self) -> str:
         """For a table: what it rests on, and what it is not."""
-        rate = self.outcome if self.median is None else f"{self.outcome} above {self.median:g}"
-        data = f"test data: {self.test_data}" if self.test_data else "as the file has them"
+        rate = (
+            self.outcome
+            if self.median is None
+            else f"{self.outcome} above {self.median:g}"
+        )
+        data = (
+            f"test data: {self.test_data}" if self.test_data else "as the file has them"
+        )
         return (
             f"Rate: {rate}, of {self.people:,} people ({data}); impact ratio: rate over the "
             f"highest. Source: {self.file} (sha256 {self.sha256[:12]}), computed on {self.date}; "
@@ -139,17 +151,28 @@ class Decisions(Plain):
 
     def tables(self) -> list[Table]:
         """One for each breakdown."""
-        return [one.table(" ".join((*self._about(one), self.note))) for one in self.breakdowns]
+        return [
+            one.table(" ".join((*self._about(one), self.note)))
+            for one in self.breakdowns
+        ]
 
     def sentences(self) -> list[str]:
         """One for each breakdown, and what cannot be said."""
-        return [" ".join((_sentence(b), *self._about(b))) for b in self.breakdowns] + [NO_CAUSE]
+        return [" ".join((_sentence(b), *self._about(b))) for b in self.breakdowns] + [
+            NO_CAUSE
+        ]
 
     @staticmethod
     def _about(one: Breakdown) -> list[str]:
         small = [group.group for group in one.groups if group.small]
-        said = [f"Small, and compared with nothing: {', '.join(small)}."] if small else []
-        return [*said, f"Unknown {' or '.join(one.by)}: {one.unknown:,}."] if one.unknown else said
+        said = (
+            [f"Small, and compared with nothing: {', '.join(small)}."] if small else []
+        )
+        return (
+            [*said, f"Unknown {' or '.join(one.by)}: {one.unknown:,}."]
+            if one.unknown
+            else said
+        )
 
 
 def import_decisions(
@@ -172,21 +195,30 @@ def import_decisions(
         level: of the intervals.
     """
     if (selected is None) == (score is None):
-        raise SettingsError("expected --selected VALUE or --score COLUMN, one of the two")
+        raise SettingsError(
+            "expected --selected VALUE or --score COLUMN, one of the two"
+        )
     if not by or len(set(by)) < len(by):
-        raise SettingsError("--by: expected the columns of groups, each once, such as sex,race")
+        raise SettingsError(
+            "--by: expected the columns of groups, each once, such as sex,race"
+        )
     file = Path(path)
     rows = list(read_rows(file, most=MOST_BYTES, loose=True))
     need_columns(file, rows, [*by, *([score] if score else [])])
     outcome, values = (
-        _scores(file, rows, score) if score else _selections(file, rows, selected or "", by)
+        _scores(file, rows, score)
+        if score
+        else _selections(file, rows, selected or "", by)
     )
     known = values[~np.isnan(values)]
     if not known.size:
         raise TableError(f"{file}: expected decisions in {outcome}, found none")
     median = float(np.median(known)) if score else None
     kinds = [k for size in range(1, len(by) + 1) for k in combinations(by, size)]
-    made = [_breakdown(file, rows, values, kind, median, level, len(kinds)) for kind in kinds]
+    made = [
+        _breakdown(file, rows, values, kind, median, level, len(kinds))
+        for kind in kinds
+    ]
     return Decisions(
         outcome=outcome,
         median=median,
@@ -208,7 +240,11 @@ def _selections(
     if not sign or column not in rows[0]:
         value = selected
         names = f"COLUMN=VALUE; the columns are {', '.join(_few(rows[0]))}"
-        has = [c for c in rows[0] if c not in by and any(_text(r.get(c)) == value for r in rows)]
+        has = [
+            c
+            for c in rows[0]
+            if c not in by and any(_text(r.get(c)) == value for r in rows)
+        ]
         if len(has) != 1:
             where = f"in {', '.join(has)}" if has else "in no column"
             raise TableError(
@@ -218,7 +254,9 @@ def _selections(
         column = has[0]
     texts = [_text(row.get(column)) for row in rows]
     if value not in texts:
-        raise TableError(f"{file}: expected {value!r} in {column}, found {', '.join(_few(texts))}")
+        raise TableError(
+            f"{file}: expected {value!r} in {column}, found {', '.join(_few(texts))}"
+        )
     numbers = [math.nan if text == "" else float(text == value) for text in texts]
     return f"{column} = {value}", np.array(numbers)
 
@@ -263,9 +301,16 @@ def _breakdown(
                 "more; is a column full of ids?"
             )
     people = sum(map(len, held.values()))
-    known = {name: np.array([v for v in held[name] if not math.isnan(v)]) for name in sorted(held)}
+    known = {
+        name: np.array([v for v in held[name] if not math.isnan(v)])
+        for name in sorted(held)
+    }
     rates = {
-        name: share(int((v > median).sum() if median is not None else v.sum()), len(v), level=level)
+        name: share(
+            int((v > median).sum() if median is not None else v.sum()),
+            len(v),
+            level=level,
+        )
         for name, v in known.items()
         if len(v)
     }
@@ -280,17 +325,27 @@ def _breakdown(
             rated, far = Estimate(1.0) if rate.value > 0 else None, Estimate(0.0)
         elif rate is not None and name in large:
             rated = ratio(rate, rates[top])
-            far = difference(rate, rates[top]) if median is None else _welch(v, known[top], level)
+            far = (
+                difference(rate, rates[top])
+                if median is None
+                else _welch(v, known[top], level)
+            )
         missing, small = len(held[name]) - len(v), name not in large
         groups.append(GroupRate(name, len(v), missing, rate, mean, rated, far, small))
     p = _p_value([known[name] for name in large], median is not None)
-    return Breakdown(by, tuple(groups), unknown, None if p is None else min(1.0, p * several))
+    return Breakdown(
+        by, tuple(groups), unknown, None if p is None else min(1.0, p * several)
+    )
 
 
 def _mean(values: FloatArray, level: float) -> Estimate:
     """With Student's interval; of one value, none."""
     mean, n = float(values.mean()), len(values)
-    return Estimate(mean) if n < 2 else _student(mean, values.var(ddof=1) / n, n - 1, level)
+    return (
+        Estimate(mean)
+        if n < 2
+        else _student(mean, values.var(ddof=1) / n, n - 1, level)
+    )
 
 
 def _welch(a: FloatArray, b: FloatArray, level: float) -> Estimate | None:
@@ -339,10 +394,15 @@ def _sentence(one: Breakdown) -> str:
     if (rated := low.ratio) is not None and low.mean is None:
         ends = f" ({between(rated.low, rated.high)})" if differ else ""
         said += [f"ratio {rated.value:.3f}{ends}"]
-    if (far := low.difference) is not None and far.low is not None and far.high is not None:
+    if (
+        (far := low.difference) is not None
+        and far.low is not None
+        and far.high is not None
+    ):
         by_100, unit = (100, "points") if low.mean is None else (1, "on average")
         value, first, last = (
-            f"{by_100 * v:+.1f}".replace("-", "−") for v in (far.value, far.low, far.high)
+            f"{by_100 * v:+.1f}".replace("-", "−")
+            for v in (far.value, far.low, far.high)
         )
         said += [f"{value} {unit}" + (f" ({first} to {last})" if differ else "")]
     return f"By {by}: {said[0]}: {', '.join(said[1:])}; {how}{p}."

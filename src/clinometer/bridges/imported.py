@@ -43,10 +43,14 @@ from clinometer.storage.untrusted import open_binary
 KIND = "imported"
 
 
-def import_record(path: Path, tool: str, *, version: str = "", task: str = "") -> ImportRecord:
+def import_record(
+    path: Path, tool: str, *, version: str = "", task: str = ""
+) -> ImportRecord:
     """What run.json says of a file, as it is before it is read; samples are counted later."""
     name, digest = visible(path.name), file_digest(path)
-    return ImportRecord(tool=tool, version=version, task=task, file=name, sha256=digest, samples=0)
+    return ImportRecord(
+        tool=tool, version=version, task=task, file=name, sha256=digest, samples=0
+    )
 
 
 def measured_import(
@@ -67,7 +71,9 @@ def measured_import(
     mapping = cells.mapping
     preferences = cells.preferences(coverage_threshold=settings.coverage_threshold)
     if settings.clusters is not None:
-        preferences.label(settings.clusters)  # refuses an unknown one before anything is written
+        preferences.label(
+            settings.clusters
+        )  # refuses an unknown one before anything is written
     by = {"mapping": mapping.name, "mapping_sha256": mapping.sha256}
     counts = {"samples": cells.samples, "left_out": dict(cells.left_out)}
     source = source.model_copy(update=by | counts)
@@ -93,7 +99,10 @@ def measured_import(
             noun=mapping.noun,
             labels=list(preferences.labels),
         ),
-        scoring={"imported.sha256": source.sha256, "imported.mapping": source.mapping_sha256},
+        scoring={
+            "imported.sha256": source.sha256,
+            "imported.mapping": source.mapping_sha256,
+        },
         settings=settings,
         imported=source,
     )
@@ -198,7 +207,9 @@ class SampleCells:
         self.fewest = fewest
         self.samples = 0
         self.left_out: Counter[str] = Counter()
-        self._categories: dict[str, None] = dict.fromkeys(categories or mapping.categories)
+        self._categories: dict[str, None] = dict.fromkeys(
+            categories or mapping.categories
+        )
         self._groups: dict[str, None] = {}
         self._contexts: dict[str, SamplePlace] = {}
         self._cells: dict[tuple[str, str], _Cell] = {}
@@ -260,7 +271,10 @@ class SampleCells:
     def preferences(self, *, coverage_threshold: float = 0.0) -> Preferences:
         """All samples as preferences; a cell without every category is missing."""
         if not self._cells:
-            why = ", ".join(f"{n} {reason}" for reason, n in self.left_out.items()) or "none"
+            why = (
+                ", ".join(f"{n} {reason}" for reason, n in self.left_out.items())
+                or "none"
+            )
             raise TableError(
                 f"mapping {self.mapping.name!r}: expected samples, found none to read ({why})"
             )
@@ -281,7 +295,9 @@ class SampleCells:
         for (group, context), cell in self._cells.items():
             at = row[group], column[context]
             if cell.replies:
-                counts = np.array([cell.replies[category] for category in categories], dtype=float)
+                counts = np.array(
+                    [cell.replies[category] for category in categories], dtype=float
+                )
                 answers[at] = counts.sum()
                 coverage[at], weights[at] = answers[at] / cell.replies.total(), 1
                 if answers[at] >= self.fewest:  # else it is a missing cell
@@ -291,7 +307,9 @@ class SampleCells:
                 coverage[at], values[at] = self._shares(cell.log_probs, categories)
         sampled = any(cell.replies for cell in self._cells.values())
         places = [self._contexts[context] for context in contexts]
-        labels = zip(*(place.labels for place in places), strict=True)  # texts of edits have none
+        labels = zip(
+            *(place.labels for place in places), strict=True
+        )  # texts of edits have none
         try:
             return Preferences(
                 values=values,

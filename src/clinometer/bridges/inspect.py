@@ -78,7 +78,9 @@ class InspectAudit:
                 "name": self.contexts.name,
                 "templates": list(self.contexts.templates),
                 "counts": list(self.contexts.counts),
-                "extra": {name: list(column) for name, column in self.contexts.extra.items()},
+                "extra": {
+                    name: list(column) for name, column in self.contexts.extra.items()
+                },
             },
             "replies": self.options.replies,
             "temperature": self.options.temperature,
@@ -136,7 +138,11 @@ class ReplyReader:
     @cached_property
     def _readout(self) -> Readout | None:
         table = self.topic.readout
-        return None if table is None else open_reader(table, self.topic.attributes, NOTHING)
+        return (
+            None
+            if table is None
+            else open_reader(table, self.topic.attributes, NOTHING)
+        )
 
     def read(self, reply: str, *, group: str, template: str) -> tuple[str | None, str]:
         """The category (None if it is not one) and the word, or why there is none.
@@ -186,8 +192,13 @@ def risks_of(
             reference=reference,
         )
         units = preferences.label("unit")
-        return preferences.estimate(clusters="unit" if len(set(units)) < len(units) else None)
-    except (SettingsError, TableError):  # too few replies to correct for their number, or none
+        return preferences.estimate(
+            clusters="unit" if len(set(units)) < len(units) else None
+        )
+    except (
+        SettingsError,
+        TableError,
+    ):  # too few replies to correct for their number, or none
         return None
 
 
@@ -245,7 +256,11 @@ def import_inspect(
         elif place := cells.place(fields := _fields(sample), where=where):
             cells.add_reply(place, mapping.reply_category(fields, where=where))
     info = ModelInfo(
-        name=model or header.eval.model, kind="sampled", revision=KIND, dtype="served", device=TOOL
+        name=model or header.eval.model,
+        kind="sampled",
+        revision=KIND,
+        dtype="served",
+        device=TOOL,
     )
     return measured_import(cells, info, source, settings, out=out, fresh=fresh)
 
@@ -292,7 +307,9 @@ def _own_run(
         revision=f"as served, {TOOL} {source.version}",
         dtype="served",
         device="server",
-        notes=(f"{options.replies} replies a prompt at temperature {options.temperature:g}",),
+        notes=(
+            f"{options.replies} replies a prompt at temperature {options.temperature:g}",
+        ),
     )
     return audited_elsewhere(
         audit.grid,
@@ -300,7 +317,9 @@ def _own_run(
         report,
         info,
         source.model_copy(update={"samples": n}),
-        replace(settings, clusters=resampling_clusters(settings, topic, audit.contexts)),
+        replace(
+            settings, clusters=resampling_clusters(settings, topic, audit.contexts)
+        ),
         out=out,
         fresh=fresh,
     )
@@ -382,7 +401,9 @@ def _samples(path: Path) -> Iterator[EvalSample]:
     from inspect_ai.log import read_eval_log_samples
 
     with _reading(path):  # which sees no error of the caller's
-        yield from read_eval_log_samples(path, all_samples_required=False, exclude_fields=_UNREAD)
+        yield from read_eval_log_samples(
+            path, all_samples_required=False, exclude_fields=_UNREAD
+        )
 
 
 @contextmanager

@@ -57,8 +57,12 @@ def audit(
     """
     asked = load_topic(topic)
     if groups is not None:  # -T groups=a,b is a list to Inspect, -T groups=a a text
-        asked = choose_groups(asked, groups if isinstance(groups, str) else ",".join(groups))
-    chosen = resolve({"max_contexts": max_contexts, "seed": seed}, asked, contexts).contexts
+        asked = choose_groups(
+            asked, groups if isinstance(groups, str) else ",".join(groups)
+        )
+    chosen = resolve(
+        {"max_contexts": max_contexts, "seed": seed}, asked, contexts
+    ).contexts
     if reply_tokens is None and asked.readout is not None:
         reply_tokens = asked.readout.length
     options = SampleOptions(
@@ -66,9 +70,12 @@ def audit(
     )
     made = InspectAudit(asked, chosen, options)
     samples = [
-        Sample(input=text, id=about["cell"] + 1, metadata=about) for text, about in made.samples()
+        Sample(input=text, id=about["cell"] + 1, metadata=about)
+        for text, about in made.samples()
     ]
-    reference = list(asked.reference) if isinstance(asked.reference, tuple) else asked.reference
+    reference = (
+        list(asked.reference) if isinstance(asked.reference, tuple) else asked.reference
+    )
     return Task(
         dataset=MemoryDataset(samples, name=f"{asked.name}-{made.contexts.name}"),
         solver=reply(
@@ -87,7 +94,10 @@ def audit(
 
 @solver
 def reply(
-    seed: int = 0, temperature: float = 1.0, reply_tokens: int = 8, question: bool = False
+    seed: int = 0,
+    temperature: float = 1.0,
+    reply_tokens: int = 8,
+    question: bool = False,
 ) -> Solver:
     """Have the model answer the question, or continue the text; epoch n is reply n of
     `clinometer audit --replies`."""
@@ -95,7 +105,9 @@ def reply(
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         text, provider = state.input_text, state.model.api
         as_it_is = question or provider in COMPLETIONS
-        state.messages = [ChatMessageUser(content=text if as_it_is else INSTRUCTION.format(text))]
+        state.messages = [
+            ChatMessageUser(content=text if as_it_is else INSTRUCTION.format(text))
+        ]
         config = GenerateConfig(  # the model's own distribution, one seed a reply
             temperature=temperature,
             max_tokens=reply_tokens,
@@ -120,11 +132,16 @@ def risks(
 
     def computed(scores: list[SampleScore]) -> dict[str, float]:
         replies = [
-            (one.sample_metadata or {}, None if one.score.value == NONE else one.score.as_str())
+            (
+                one.sample_metadata or {},
+                None if one.score.value == NONE else one.score.as_str(),
+            )
             for one in scores
         ]
         report = risks_of(replies, categories, reference)
-        risks = {} if report is None else {name: report.summary[name] for name in MEASURES}
+        risks = (
+            {} if report is None else {name: report.summary[name] for name in MEASURES}
+        )
         read = sum(category is not None for _, category in replies) / len(replies)
         ends = {
             f"{name}_{end}": value
@@ -133,7 +150,11 @@ def risks(
             if value is not None
         }
         # The first five stand in the head of Inspect View.
-        return {**{name: one.value for name, one in risks.items()}, "read": read, **ends}
+        return {
+            **{name: one.value for name, one in risks.items()},
+            "read": read,
+            **ends,
+        }
 
     return computed
 

@@ -13,7 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from clinometer.bridges.imported import KIND, SampleCells, import_record, measured_import
+from clinometer.bridges.imported import (
+    KIND,
+    SampleCells,
+    import_record,
+    measured_import,
+)
 from clinometer.bridges.mapping import SampleMapping, load_mapping, mapping_for
 from clinometer.errors import ClinometerError, TableError
 from clinometer.models import ModelInfo
@@ -71,11 +76,15 @@ def _add(sample: HarnessSample, cells: SampleCells) -> None:
         category = mapping.category_of(answer, position, fields, where=where)
         if category is not None:
             log_probs.setdefault(category, []).append(sample.log_probs[position])
-    cells.add(place, {c: float(np.logaddexp.reduce(logs)) for c, logs in log_probs.items()})
+    cells.add(
+        place, {c: float(np.logaddexp.reduce(logs)) for c, logs in log_probs.items()}
+    )
 
 
 #: samples_TASK_DATE.jsonl; the date has dashes where others have colons.
-_NAME = re.compile(r"samples_(?P<task>.+)_(?P<date>\d{4}-\d\d-\d\dT[\d.-]+)\.jsonl(\.gz)?")
+_NAME = re.compile(
+    r"samples_(?P<task>.+)_(?P<date>\d{4}-\d\d-\d\dT[\d.-]+)\.jsonl(\.gz)?"
+)
 #: Bytes of a file of samples: they are read line by line.
 _MOST = 16 << 30
 #: How far probabilities may add up beyond 1: half precision.
@@ -136,14 +145,20 @@ def read_results(path: Path, *, model: str | None = None) -> tuple[str, ModelInf
     `model` overrides the name that the harness gives it.
     """
     name = _NAME.fullmatch(path.name)
-    task = name["task"] if name else path.name.partition(".")[0].removeprefix("samples_")
+    task = (
+        name["task"] if name else path.name.partition(".")[0].removeprefix("samples_")
+    )
     file = path.with_name(f"results_{name['date']}.json") if name else None
     plain: dict[str, Any] = {}
     if file is not None and file.is_file():
         with reading(file, TableError):
             plain = _object(parse_json(read_bytes(file), loose=True))
     config = _object(plain.get("config"))
-    called = model or plain.get("model_name") or path.resolve().parent.name.replace("__", "/")
+    called = (
+        model
+        or plain.get("model_name")
+        or path.resolve().parent.name.replace("__", "/")
+    )
     parameters = config.get("model_num_parameters")
     info = ModelInfo(
         name=str(called),
@@ -151,7 +166,9 @@ def read_results(path: Path, *, model: str | None = None) -> tuple[str, ModelInf
         revision=_text(config.get("model_sha")) or _text(config.get("model_revision")),
         dtype=_text(config.get("model_dtype")).removeprefix("torch."),
         device=_text(config.get("device")),
-        parameters=parameters if isinstance(parameters, int) and parameters > 0 else None,
+        parameters=parameters
+        if isinstance(parameters, int) and parameters > 0
+        else None,
     )
     return task, info, _text(plain.get("lm_eval_version"))
 
@@ -186,7 +203,9 @@ def _sample(plain: Mapping[str, Any], where: str) -> HarnessSample:
 def _check_possible(sample: HarnessSample) -> None:
     """Refuse a distribution that cannot be: after one prompt, answers of which none begins another
     exclude each other, so their probabilities add up to at most 1."""
-    together = sorted(zip(sample.prompts, sample.answers, sample.log_probs, strict=True))
+    together = sorted(
+        zip(sample.prompts, sample.answers, sample.log_probs, strict=True)
+    )
     for _, some in groupby(together, itemgetter(0)):
         total, last = 0.0, None
         for _, answer, log_prob in some:  # what begins with another follows it

@@ -100,10 +100,18 @@ class SampleMapping(BaseModel):
     @model_validator(mode="after")
     def _check_categories(self) -> Self:
         if not self.category and not self.score and len(self.categories) < 2:
-            raise ValueError("categories: expected two or more, or category or score = a field")
+            raise ValueError(
+                "categories: expected two or more, or category or score = a field"
+            )
         if self.score and (self.category or self.categories):
-            raise ValueError("score: expected a score or categories, found both; leave out one")
-        if self.favourable and self.categories and self.favourable not in self.categories:
+            raise ValueError(
+                "score: expected a score or categories, found both; leave out one"
+            )
+        if (
+            self.favourable
+            and self.categories
+            and self.favourable not in self.categories
+        ):
             raise ValueError(
                 f"favourable: expected {', '.join(self.categories)}, found {self.favourable!r}"
             )
@@ -114,8 +122,12 @@ class SampleMapping(BaseModel):
                 raise ValueError(
                     f"parts.{name}: expected a regular expression, found {pattern[:99]!r}: {exc}"
                 ) from exc
-        if isinstance(self.reference, dict) and set(self.reference) != set(self.categories):
-            raise ValueError("reference: expected one number for each of the categories")
+        if isinstance(self.reference, dict) and set(self.reference) != set(
+            self.categories
+        ):
+            raise ValueError(
+                "reference: expected one number for each of the categories"
+            )
         return self
 
     @cached_property
@@ -124,7 +136,9 @@ class SampleMapping(BaseModel):
         content = self.model_dump_json(exclude={"title", "notes", "tasks"})
         return hashlib.sha256(content.encode()).hexdigest()
 
-    def reference_of(self, categories: Sequence[str]) -> list[float] | Literal["group-mean"] | None:
+    def reference_of(
+        self, categories: Sequence[str]
+    ) -> list[float] | Literal["group-mean"] | None:
         """p* in the order of the categories; None for a uniform one."""
         if isinstance(self.reference, dict):
             return [self.reference[c] for c in categories]
@@ -133,13 +147,24 @@ class SampleMapping(BaseModel):
     @property
     def fields(self) -> tuple[str, ...]:
         """Every field that it names, without those that `parts` makes."""
-        texts = [self.group, self.context, self.text, self.category, self.answer, self.model]
+        texts = [
+            self.group,
+            self.context,
+            self.text,
+            self.category,
+            self.answer,
+            self.model,
+        ]
         texts += [self.axis, self.edit, self.score, *self.labels.values()]
         texts += [str(m) for ms in self.categories.values() for m in ms]
         texts += [str(m) for m in self.left_out]
         named = [name for text in texts for name in _FIELD.findall(text)]
         named += [*self.where, *self.placebo, *self.baseline, *self.parts]
-        made = {name for pattern in self.parts.values() for name in re.compile(pattern).groupindex}
+        made = {
+            name
+            for pattern in self.parts.values()
+            for name in re.compile(pattern).groupindex
+        }
         return tuple(name for name in dict.fromkeys(named) if name not in made)
 
     def with_parts(self, fields: Mapping[str, Any], *, where: str) -> dict[str, Any]:
@@ -153,7 +178,9 @@ class SampleMapping(BaseModel):
                 raise SettingsError(
                     f"parts.{name}: {pattern!r}: {exc}; write it without repeats inside of repeats"
                 ) from exc
-            found |= {key: fits.get(key) or "" for key in re.compile(pattern).groupindex}
+            found |= {
+                key: fits.get(key) or "" for key in re.compile(pattern).groupindex
+            }
         return found
 
     def written(self, pattern: str, fields: Mapping[str, Any], *, where: str) -> str:
@@ -161,7 +188,9 @@ class SampleMapping(BaseModel):
         alone = fields.get(pattern[1:-1])
         if type(alone) is str and pattern[:1] + pattern[-1:] == "{}":
             return alone
-        return _FIELD.sub(lambda m: ", ".join(_values(m[1], fields, where=where)), pattern)
+        return _FIELD.sub(
+            lambda m: ", ".join(_values(m[1], fields, where=where)), pattern
+        )
 
     def matches(
         self, conditions: Mapping[str, str], fields: Mapping[str, Any], *, where: str
@@ -175,12 +204,18 @@ class SampleMapping(BaseModel):
     def wants(self, fields: Mapping[str, Any], *, where: str) -> bool:
         """Whether a sample is one of those that it reads."""
         return all(
-            _values(name, fields, where=where) == [value] for name, value in self.where.items()
+            _values(name, fields, where=where) == [value]
+            for name, value in self.where.items()
         )
 
     def place(self, fields: Mapping[str, Any], *, where: str) -> SamplePlace:
         """Group and context of a sample; `where` names it in errors."""
-        patterns = (self.group, self.context, self.text or self.context, *self.labels.values())
+        patterns = (
+            self.group,
+            self.context,
+            self.text or self.context,
+            *self.labels.values(),
+        )
         group, context, text, *labels = (
             self.written(pattern, fields, where=where) for pattern in patterns
         )
@@ -194,24 +229,37 @@ class SampleMapping(BaseModel):
             return None if category in map(str, self.left_out) else category
         reply = self.written(self.answer or "{completion}", fields, where=where)
         texts = {
-            category: tuple(t for m in members for t in self._texts(str(m), fields, where=where))
+            category: tuple(
+                t for m in members for t in self._texts(str(m), fields, where=where)
+            )
             for category, members in self.categories.items()
         }
-        left_out = tuple(t for m in self.left_out for t in self._texts(str(m), fields, where=where))
+        left_out = tuple(
+            t for m in self.left_out for t in self._texts(str(m), fields, where=where)
+        )
         spellings = [*texts.values(), *([left_out] if left_out else [])]
         if not all(spellings):
             return None  # a category without an answer in this sample
-        number = read_choice(reply, [s[0] for s in spellings], spellings=[s[1:] for s in spellings])
+        number = read_choice(
+            reply, [s[0] for s in spellings], spellings=[s[1:] for s in spellings]
+        )
         return list(texts)[number] if 0 <= number < len(texts) else None
 
-    def _texts(self, pattern: str, fields: Mapping[str, Any], *, where: str) -> list[str]:
+    def _texts(
+        self, pattern: str, fields: Mapping[str, Any], *, where: str
+    ) -> list[str]:
         """As `written`; a field alone that is a list stands for each of its texts."""
         if alone := _FIELD.fullmatch(pattern):
             return _values(alone[1], fields, where=where)
         return [self.written(pattern, fields, where=where)]
 
     def category_of(
-        self, answer: str, position: int | None, fields: Mapping[str, Any], *, where: str
+        self,
+        answer: str,
+        position: int | None,
+        fields: Mapping[str, Any],
+        *,
+        where: str,
     ) -> str | None:
         """The category that an answer counts for; None for those that are left out."""
 
@@ -219,7 +267,8 @@ class SampleMapping(BaseModel):
             return any(
                 member == position
                 if isinstance(member, int)
-                else answer.strip() in map(str.strip, self._texts(member, fields, where=where))
+                else answer.strip()
+                in map(str.strip, self._texts(member, fields, where=where))
                 for member in members
             )
 
@@ -256,7 +305,9 @@ def ready_mappings() -> tuple[str, ...]:
     return tuple(sorted(path.stem for path in READY.glob("*.toml")))
 
 
-def load_mapping(name_or_path: str, changes: Mapping[str, str] | None = None) -> SampleMapping:
+def load_mapping(
+    name_or_path: str, changes: Mapping[str, str] | None = None
+) -> SampleMapping:
     """A ready mapping by name, or your own by the path of its .toml file; with `changes`."""
     path, shown = Path(name_or_path), name_or_path
     if name_or_path in ready_mappings():
@@ -267,7 +318,9 @@ def load_mapping(name_or_path: str, changes: Mapping[str, str] | None = None) ->
             f"mapping: expected one of {', '.join(ready_mappings())}, or the path of a .toml file; "
             f"found {name_or_path!r}{closest(name_or_path, ready_mappings())}"
         )
-    text = read_text(path, shown=shown, kind=".toml", error=SettingsError, most=MOST_RECORD)
+    text = read_text(
+        path, shown=shown, kind=".toml", error=SettingsError, most=MOST_RECORD
+    )
     try:
         content = parse_toml(text)
         # What a reply is called instead takes the place of what the mapping called it.
@@ -305,5 +358,7 @@ def _values(name: str, fields: Mapping[str, Any], *, where: str) -> list[str]:
         value = value[part]
     several = value if isinstance(value, list) else [value]
     if any(v is None or isinstance(v, dict | list) for v in several):
-        raise TableError(f"{where}: expected a text or a number in {name!r}, found {value!r}")
+        raise TableError(
+            f"{where}: expected a text or a number in {name!r}, found {value!r}"
+        )
     return [str(v) for v in several]

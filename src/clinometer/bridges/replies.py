@@ -16,7 +16,12 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from clinometer.bridges.imported import KIND, SampleCells, import_record, measured_import
+from clinometer.bridges.imported import (
+    KIND,
+    SampleCells,
+    import_record,
+    measured_import,
+)
 from clinometer.bridges.mapping import SampleMapping, SamplePlace, load_mapping
 from clinometer.contexts.context_set import context_ids
 from clinometer.display.text import brief, visible
@@ -75,7 +80,9 @@ def _json_rows(content: Any, path: Path) -> Iterator[Row]:
             ) from error
         return
     if not isinstance(content, list):
-        raise TableError(f"{path}: expected a list of replies, found {brief(content)!r}")
+        raise TableError(
+            f"{path}: expected a list of replies, found {brief(content)!r}"
+        )
     for number, value in enumerate(content):
         if not isinstance(value, Mapping):
             raise TableError(
@@ -87,9 +94,15 @@ def _json_rows(content: Any, path: Path) -> Iterator[Row]:
 def _of_promptfoo(results: Iterable[Any]) -> Iterator[Row]:
     for row in results:
         provider = row.get("provider") or {}
-        named = provider if isinstance(provider, str) else provider.get("label") or provider["id"]
+        named = (
+            provider
+            if isinstance(provider, str)
+            else provider.get("label") or provider["id"]
+        )
         tested = (row.get("testCase") or {}).get("vars") or {}
-        failed = row.get("failureReason") == 2  # of the provider, whose score of 0 does not count
+        failed = (
+            row.get("failureReason") == 2
+        )  # of the provider, whose score of 0 does not count
         yield {
             "promptIdx": 0,
             **row,
@@ -129,7 +142,9 @@ class ReplyTable:
     unread: tuple[str, str] | None = None
 
     @classmethod
-    def read(cls, rows: Iterable[Row], mapping: SampleMapping, *, where: str) -> ReplyTable:
+    def read(
+        cls, rows: Iterable[Row], mapping: SampleMapping, *, where: str
+    ) -> ReplyTable:
         """All rows; a repetition that is there twice, and a field that is not, are errors."""
         table = cls(mapping)
         names = [name for name in mapping.fields if f"{{{name}}}" != mapping.score]
@@ -149,7 +164,9 @@ class ReplyTable:
                 table.left_out["rows that the mapping does not want"] += 1
                 continue
             if mapping.repetition:
-                repetition = sys.intern(mapping.written(mapping.repetition, row, where=at))
+                repetition = sys.intern(
+                    mapping.written(mapping.repetition, row, where=at)
+                )
                 if repetition in seen[place]:
                     raise TableError(
                         f"{at}: expected each repetition once, found {repetition!r} again for "
@@ -220,11 +237,17 @@ class ReplyTable:
                 f"{at}: expected a number as score, found {brief(text)!r} (and in {unread:,} of "
                 f"{self.rows:,} rows); name the field with the number in `score`"
             )
-        seen = {float(r) for counts in self.counts.values() for r in counts if r is not None}
+        seen = {
+            float(r) for counts in self.counts.values() for r in counts if r is not None
+        }
         if scale := self.mapping.scale:
             seen |= set(scale)
-            if scale[-1] - scale[0] <= MOST_SCORES and all(value == round(value) for value in seen):
-                seen |= {float(value) for value in range(int(scale[0]), int(scale[-1]) + 1)}
+            if scale[-1] - scale[0] <= MOST_SCORES and all(
+                value == round(value) for value in seen
+            ):
+                seen |= {
+                    float(value) for value in range(int(scale[0]), int(scale[-1]) + 1)
+                }
         if len(seen) > MOST_SCORES:
             raise TableError(
                 f"{where}: expected at most {MOST_SCORES} different scores, found {len(seen):,}; "
@@ -287,7 +310,9 @@ def import_replies(
     if first := next(rows, None):
         rows = chain([first], rows)
         if ".json" not in path.name:  # every row has the same columns
-            optional = (k for k in ("model", "repetition") if getattr(mapping, k) == f"{{{k}}}")
+            optional = (
+                k for k in ("model", "repetition") if getattr(mapping, k) == f"{{{k}}}"
+            )
             absent = [name for name in optional if name not in first]
             mapping = mapping.model_copy(update=dict.fromkeys(absent, ""))
     table = ReplyTable.read(rows, mapping, where=where)
@@ -298,7 +323,9 @@ def import_replies(
     mapping = mapping.model_copy(update=told)
     if categories:
         settings = with_settings(settings, {"criterion": "points"})
-    keys = dict.fromkeys((p.model, p.axis) for p in table.counts if not p.edit and not p.baseline)
+    keys = dict.fromkeys(
+        (p.model, p.axis) for p in table.counts if not p.edit and not p.baseline
+    )
     if not keys:
         raise TableError(
             f"{where}: expected groups beside irrelevant edits and the text that was edited, "
@@ -309,7 +336,9 @@ def import_replies(
             f"{where}: expected at most {MOST_RUNS:,} models and axes, each a run, found "
             f"{len(keys):,}; are `model` and `axis` of the mapping columns of names?"
         )
-    chosen = [key for key in keys if not only or any(fnmatchcase(key[1], p) for p in only)]
+    chosen = [
+        key for key in keys if not only or any(fnmatchcase(key[1], p) for p in only)
+    ]
     if not chosen:
         known = ", ".join(sorted({axis for _, axis in keys}))
         raise TableError(

@@ -71,11 +71,17 @@ def report_failure(error: BaseException, *, debug: bool) -> int:
     elif isinstance(error, ClinometerError):
         line, status = str(error), error.exit_status
     elif isinstance(error, MemoryError) or type(error).__name__ == _OF_TORCH:
-        line, status = "memory ran out; free some and rerun the same command to resume", 3
+        line, status = (
+            "memory ran out; free some and rerun the same command to resume",
+            3,
+        )
     elif isinstance(error, OSError) and error.errno in _OF_PATHS and error.filename:
         name = str(error.filename)
         shown = name if len(name) <= 80 else f"{name[:79]}…"
-        line, status = f"{shown}: cannot be used: {error.strerror}", InputError.exit_status
+        line, status = (
+            f"{shown}: cannot be used: {error.strerror}",
+            InputError.exit_status,
+        )
     else:
         line, status = _unexpected(error), UNEXPECTED
     say(line)
@@ -84,10 +90,14 @@ def report_failure(error: BaseException, *, debug: bool) -> int:
 
 def _steps(error: BaseException) -> str:
     """Where an error, and those that it came of, were raised, and of which kinds they are."""
-    above = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+    above = error.__cause__ or (
+        None if error.__suppress_context__ else error.__context__
+    )
     before = "" if above is None else f"{_steps(above)}\nwhich led to\n\n"
     steps = "".join(traceback.format_tb(error.__traceback__))
-    return f"{before}Traceback (most recent call last):\n{steps}{type(error).__name__}\n"
+    return (
+        f"{before}Traceback (most recent call last):\n{steps}{type(error).__name__}\n"
+    )
 
 
 def _unexpected(error: BaseException) -> str:
@@ -97,7 +107,9 @@ def _unexpected(error: BaseException) -> str:
     if isinstance(error, OSError) and error.strerror:
         what += f" ({error.strerror})"
     log = _write_log(error)
-    where = "rerun with --debug for a traceback" if log is None else f"traceback in {log}"
+    where = (
+        "rerun with --debug for a traceback" if log is None else f"traceback in {log}"
+    )
     return f"unexpected {what} in {_place(error)}, a bug in clinometer: {where}"
 
 
@@ -140,27 +152,60 @@ HELP, HELP_ALL = "--help", "--help-all"
 CommandTable = Mapping[str, tuple["str | CommandTable", str]]
 
 COMMANDS: CommandTable = {
-    "audit": ("audit:audit_command", "Score models in every context, and measure their risks"),
-    "report": ("report:report_command", "Write a page about runs, its tables or its charts"),
+    "audit": (
+        "audit:audit_command",
+        "Score models in every context, and measure their risks",
+    ),
+    "report": (
+        "report:report_command",
+        "Write a page about runs, its tables or its charts",
+    ),
     "view": ("report:view_command", "Explore runs in a browser, down to single words"),
-    "compare": ("compare:compare_command", "Compare runs group by group, context by context"),
-    "gate": ("gate:gate_command", "Decide whether a run passes its limits and baseline"),
-    "plan": ("plan:plan_command", "Plan an audit: contexts, time and cost; write a protocol"),
+    "compare": (
+        "compare:compare_command",
+        "Compare runs group by group, context by context",
+    ),
+    "gate": (
+        "gate:gate_command",
+        "Decide whether a run passes its limits and baseline",
+    ),
+    "plan": (
+        "plan:plan_command",
+        "Plan an audit: contexts, time and cost; write a protocol",
+    ),
     "import": (
         {
-            "table": ("imports:table_command", "Any table of preferences; no model is needed"),
+            "table": (
+                "imports:table_command",
+                "Any table of preferences; no model is needed",
+            ),
             "lm-eval": ("imports:lm_eval_command", "Samples of lm-evaluation-harness"),
-            "inspect": ("imports:inspect_command", "A log of Inspect: epochs are replies"),
-            "replies": ("imports:replies_command", "Any table of replies: lean, swing and dice"),
-            "decisions": ("imports:decisions_command", "Decisions about people: rates by group"),
-            "labels": ("imports:labels_command", "People's labels, to correct a run's judge"),
+            "inspect": (
+                "imports:inspect_command",
+                "A log of Inspect: epochs are replies",
+            ),
+            "replies": (
+                "imports:replies_command",
+                "Any table of replies: lean, swing and dice",
+            ),
+            "decisions": (
+                "imports:decisions_command",
+                "Decisions about people: rates by group",
+            ),
+            "labels": (
+                "imports:labels_command",
+                "People's labels, to correct a run's judge",
+            ),
         },
         "Measure what others produced: tables, answers, logs, labels",
     ),
     "export": (
         {
             "hugging-face": ("imports:hugging_face_command", "Risks in a model card"),
-            "labels": ("imports:export_labels_command", "Replies of a run, for people to label"),
+            "labels": (
+                "imports:export_labels_command",
+                "Replies of a run, for people to label",
+            ),
         },
         "Write runs for other tools and for people",
     ),
@@ -175,31 +220,70 @@ COMMANDS: CommandTable = {
                 "reliability:annotate_command",
                 "Let people judge statements in a browser",
             ),
-            "validate": ("reliability:validate_command", "Do people agree, and a score with them?"),
+            "validate": (
+                "reliability:validate_command",
+                "Do people agree, and a score with them?",
+            ),
         },
         "How reliable are the statements of a bias benchmark? (COBIAS)",
     ),
     "study": (
         {
-            "table": ("study:table_command", "Risks of models, as in Table 1, 2, 3 or 5"),
-            "sources": ("study:sources_command", "Contexts from several sources (Table 4)"),
-            "figures": ("study:figures_command", "Leaning, spread, answers (Figures 5, 10, 11)"),
-            "toxicity": ("study:toxicity_command", "Fine-tuning on toxic text (Figure 6, D.4)"),
-            "size": ("study:size_command", "Trend of the risks with model size (Figure 7)"),
-            "alignment": ("study:alignment_command", "A base model and aligned ones (Figure 8)"),
+            "table": (
+                "study:table_command",
+                "Risks of models, as in Table 1, 2, 3 or 5",
+            ),
+            "sources": (
+                "study:sources_command",
+                "Contexts from several sources (Table 4)",
+            ),
+            "figures": (
+                "study:figures_command",
+                "Leaning, spread, answers (Figures 5, 10, 11)",
+            ),
+            "toxicity": (
+                "study:toxicity_command",
+                "Fine-tuning on toxic text (Figure 6, D.4)",
+            ),
+            "size": (
+                "study:size_command",
+                "Trend of the risks with model size (Figure 7)",
+            ),
+            "alignment": (
+                "study:alignment_command",
+                "A base model and aligned ones (Figure 8)",
+            ),
             "fixes": (
                 "study:fixes_command",
                 "Did a fix remove the lean, or move it? With controls",
             ),
-            "factors": ("study:factors_command", "Risk against pay, education, share of women"),
-            "sensitivity": ("study:sensitivity_command", "Every defensible analysis choice"),
-            "knowledge": ("study:knowledge_command", "Facts instead of stereotypes (E.1, E.2)"),
-            "versions": ("study:versions_command", "How many, at what temperature (COBIAS, D)"),
+            "factors": (
+                "study:factors_command",
+                "Risk against pay, education, share of women",
+            ),
+            "sensitivity": (
+                "study:sensitivity_command",
+                "Every defensible analysis choice",
+            ),
+            "knowledge": (
+                "study:knowledge_command",
+                "Facts instead of stereotypes (E.1, E.2)",
+            ),
+            "versions": (
+                "study:versions_command",
+                "How many, at what temperature (COBIAS, D)",
+            ),
         },
         "The papers' experiments on models of your choice",
     ),
-    "list": ("lists:list_command", "List topics, context sets, models and sample files"),
-    "doctor": ("lists:doctor_command", "Show what is installed, what is missing, how to get it"),
+    "list": (
+        "lists:list_command",
+        "List topics, context sets, models and sample files",
+    ),
+    "doctor": (
+        "lists:doctor_command",
+        "Show what is installed, what is missing, how to get it",
+    ),
 }
 
 
@@ -282,7 +366,10 @@ class ListedCommand(TyperCommand):
     def format_help(self, ctx: Any, formatter: Any) -> None:
         parameters = listed(self.get_params(ctx), everything=bool(ctx.obj))
         TyperCommand(
-            self.name, help=paragraphs(self.help), params=parameters, add_help_option=False
+            self.name,
+            help=paragraphs(self.help),
+            params=parameters,
+            add_help_option=False,
         ).format_help(ctx, formatter)
 
 
@@ -292,7 +379,9 @@ class LazyGroup(TyperGroup):
     def __init__(self, *, table: CommandTable = COMMANDS, **settings: Any) -> None:
         super().__init__(**settings)
         self.table = table
-        self.commands = {name: TyperCommand(name, help=line) for name, (_, line) in table.items()}
+        self.commands = {
+            name: TyperCommand(name, help=line) for name, (_, line) in table.items()
+        }
 
     def get_command(self, ctx: Any, name: str) -> Any:
         if name not in self.table:
@@ -349,11 +438,16 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def options(
-    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Show the traceback of an error.")
+    ] = False,
     version: Annotated[
         bool,
         typer.Option(
-            "--version", help="Print the version and exit.", callback=_version, is_eager=True
+            "--version",
+            help="Print the version and exit.",
+            callback=_version,
+            is_eager=True,
         ),
     ] = False,
 ) -> None:

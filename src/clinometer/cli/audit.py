@@ -68,7 +68,11 @@ def audit_command(
         unset="runs/MODEL-TOPIC-CONTEXTS",
     ),
     yes: bool = option(
-        False, "--yes", "-y", help="Pay for a hosted model without asking.", panel="Servers"
+        False,
+        "--yes",
+        "-y",
+        help="Pay for a hosted model without asking.",
+        panel="Servers",
     ),
     json_output: bool = options.JSON,
     protocol: Path | None = option(
@@ -76,7 +80,9 @@ def audit_command(
         help="Follow a file of clinometer plan --protocol; the run says what was not as planned.",
         panel="Statistics",
     ),
-    fresh: bool = option(False, help="Start over instead of resuming the run.", panel="Output"),
+    fresh: bool = option(
+        False, help="Start over instead of resuming the run.", panel="Output"
+    ),
     no_cache: bool = option(
         False,
         help="Score every cell, even those cached on this machine.",
@@ -111,7 +117,9 @@ def audit_command(
 
     def folder_of(model: str, suffix: str, way: dict[str, Any]) -> Path:
         if out is None:
-            return default_folder(RUNS, model, chosen_topic, contexts, planned=planned, **way)
+            return default_folder(
+                RUNS, model, chosen_topic, contexts, planned=planned, **way
+            )
         return out if alone and len(ways) == 1 else out / (folder_name(model) + suffix)
 
     runs: list[Run] = []
@@ -120,7 +128,9 @@ def audit_command(
     costs = []
     for model, suffix, way in audits:
         try:
-            resolved = resolve(way, chosen_topic, contexts, model=model, planned=planned)
+            resolved = resolve(
+                way, chosen_topic, contexts, model=model, planned=planned
+            )
         except ClinometerError:
             continue  # the audit below says why
         cost = resolved.cost(model)
@@ -173,7 +183,11 @@ def confirm_cost(costs: Sequence[tuple[str, Cost]], *, yes: bool) -> None:
     if not paid or yes:
         return
     amounts = [cost.money for _, cost in paid if cost.money is not None]
-    total = f"up to {money(sum(amounts))}" if len(amounts) == len(paid) else "an unknown amount"
+    total = (
+        f"up to {money(sum(amounts))}"
+        if len(amounts) == len(paid)
+        else "an unknown amount"
+    )
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise SettingsError(
             f"--yes: expected before {total} is paid where there is no terminal to ask on; add it, "
@@ -199,7 +213,10 @@ _ALWAYS = (*HEADLINES, "judge", "factors", "placebo")
 
 
 def show_runs(
-    runs: list[Run], failed: Sequence[tuple[str, ClinometerError]] = (), *, json_output: bool
+    runs: list[Run],
+    failed: Sequence[tuple[str, ClinometerError]] = (),
+    *,
+    json_output: bool,
 ) -> None:
     """The runs, what failed on stderr, and what to do next."""
     if json_output:
@@ -219,7 +236,9 @@ def print_runs(runs: list[Run]) -> None:
     named = f"{topic.title or topic.name}: {topic.groups} groups"
     # Reference models have no intervals.
     known = next((run for run in runs if run.risks.R.level is not None), runs[0])
-    title = f"{named}, contexts {runs[0].record.contexts.name}; {in_words(known.risks.R)}"
+    title = (
+        f"{named}, contexts {runs[0].record.contexts.name}; {in_words(known.risks.R)}"
+    )
     table = [(label(run.model), run.risks) for run in runs]
     bounds = {label(run.model): run.record.bounds for run in runs if run.record.bounds}
     floors = {label(run.model): run.record.floor for run in runs}
@@ -265,7 +284,9 @@ def _said(run: Run) -> list[str]:
     others = [one for one in run.findings[1:] if one.kind not in ("size", "shared")]
     others.sort(key=lambda one: one.kind not in _ALWAYS)
     always = sum(one.kind in _ALWAYS for one in others)
-    return [one.text for one in others[: max(_MOST_FINDINGS - len(sure), always)]] + sure
+    return [
+        one.text for one in others[: max(_MOST_FINDINGS - len(sure), always)]
+    ] + sure
 
 
 def _server_notes(run: Run) -> list[str]:
@@ -278,13 +299,21 @@ def _server_notes(run: Run) -> list[str]:
             f"{record.bounds.widest_cell:.3f}, on average {record.bounds.mean_cell:.3f}."
         )
     if n := record.replies:
-        kinds = {"refusals": "were refusals", "other": "something else", "empty": "empty"}
+        kinds = {
+            "refusals": "were refusals",
+            "other": "something else",
+            "empty": "empty",
+        }
         rest = [
-            f"{n[key]:,} {what}" for name, what in kinds.items() if n.get(key := f"replies_{name}")
+            f"{n[key]:,} {what}"
+            for name, what in kinds.items()
+            if n.get(key := f"replies_{name}")
         ]
         if rest:
             listed = record.topic.readout is None
-            read = "began with a listed word" if listed else "were one of the categories"
+            read = (
+                "began with a listed word" if listed else "were one of the categories"
+            )
             words = f"{n['replies_words']:,} {read}"
             lines.append(f"Of {n['replies']:,} replies {', '.join([words, *rest])}.")
     if usage := record.usage:
@@ -328,11 +357,15 @@ def where_next(folders: list[Path]) -> str:
     view = shlex.join(["clinometer", "view", str(top)])
     if len(folders) > MOST_NAMED:
         return f"Kept in {place}. Next: {view}"
-    page = shlex.join(["clinometer", "report", *map(str, folders), "--out", "report.html"])
+    page = shlex.join(
+        ["clinometer", "report", *map(str, folders), "--out", "report.html"]
+    )
     return f"Kept in {place}. Next: {page}, or {view}"
 
 
-def as_json(runs: list[Run], failed: Sequence[tuple[str, ClinometerError]]) -> dict[str, Any]:
+def as_json(
+    runs: list[Run], failed: Sequence[tuple[str, ClinometerError]]
+) -> dict[str, Any]:
     """One object, always of the same shape: the runs and the failures."""
     return {
         "runs": [_one_json(run) for run in runs],
@@ -352,7 +385,15 @@ def as_json(runs: list[Run], failed: Sequence[tuple[str, ClinometerError]]) -> d
 def _one_json(run: Run) -> dict[str, Any]:
     content = run.record.to_dict()
     stated = (
-        *("summary", "criterion", "floor", "factors", "calibration", "other", "protocol"),
+        *(
+            "summary",
+            "criterion",
+            "floor",
+            "factors",
+            "calibration",
+            "other",
+            "protocol",
+        ),
         *("imported", "corrected", "counts", "bounds", "replies", "usage"),
     )
     return {

@@ -16,7 +16,12 @@ from clinometer.display.text import plain
 from clinometer.errors import SettingsError
 from clinometer.measure.comparison import Comparison, Difference
 from clinometer.runs import AuditSettings, Run
-from clinometer.runs.compare import ALIGN, compared, only_contexts_differ, resampling_note
+from clinometer.runs.compare import (
+    ALIGN,
+    compared,
+    only_contexts_differ,
+    resampling_note,
+)
 from clinometer.runs.people import Shift, unit_of
 from clinometer.settings import option
 from clinometer.statistics.significance import EXACT
@@ -46,17 +51,24 @@ def compare_command(
     pairs of runs; p (corr.) of single groups for all groups.
     """
     if align not in (None, *ALIGN):
-        raise SettingsError(f"--align: expected one of {', '.join(ALIGN)}, found {align!r}")
+        raise SettingsError(
+            f"--align: expected one of {', '.join(ALIGN)}, found {align!r}"
+        )
     from clinometer.report.tables import comparison_tables
 
     loaded = [Run.load(path) for path in runs]
     chosen: Any = align or ("groups" if only_contexts_differ(loaded) else "same")
     both = compared(loaded, seed=seed, clusters=clusters, level=level, align=chosen)
     found = both.comparison
-    notes = _notes(found, resampling_note(list(zip(found.models, loaded, strict=True))), clusters)
+    notes = _notes(
+        found, resampling_note(list(zip(found.models, loaded, strict=True))), clusters
+    )
     if json_output:
         about = {"align": chosen, "notes": notes}
-        said = {"findings": plain(list(both.findings)), "shifts": plain(list(both.shifts))}
+        said = {
+            "findings": plain(list(both.findings)),
+            "shifts": plain(list(both.shifts)),
+        }
         print_json({**found.to_dict(), **said, **about})
         return
     sizes = [f"{len(found.groups)} groups"]
@@ -109,7 +121,9 @@ def _lettered(comparison: Comparison, letters: dict[str, str]) -> Comparison:
     """Models of a pair by their letters."""
 
     def short(rows: Sequence[Difference]) -> tuple[Difference, ...]:
-        return tuple(replace(d, a=letters.get(d.a, d.a), b=letters.get(d.b, d.b)) for d in rows)
+        return tuple(
+            replace(d, a=letters.get(d.a, d.a), b=letters.get(d.b, d.b)) for d in rows
+        )
 
     overall, groups = short(comparison.overall), short(comparison.by_group)
     return replace(comparison, overall=overall, by_group=groups)

@@ -27,13 +27,18 @@ from clinometer.settings import option
 def gate_command(
     run: Path = argument("RUN", "The run folder to judge."),
     baseline: Path | None = option(
-        None, "--baseline", "-b", help="The run folder to judge it by: same topic, same contexts."
+        None,
+        "--baseline",
+        "-b",
+        help="The run folder to judge it by: same topic, same contexts.",
     ),
     fail_above: list[str] | None = FAIL_ABOVE,
     fail_on: str = FAIL_ON,
     min_coverage: float | None = MIN_COVERAGE,
     margin: float = option(
-        MARGIN, help="A rise of a risk below this does not count.", allowed=ranges.POSITIVE
+        MARGIN,
+        help="A rise of a risk below this does not count.",
+        allowed=ranges.POSITIVE,
     ),
     margin_points: float | None = option(
         None,
@@ -58,7 +63,9 @@ def gate_command(
         help="same: require the same topic and contexts; common: compare what the runs share.",
     ),
     clusters: str | None = derived(AuditSettings, "clusters"),
-    markdown: Path | None = option(None, help="Also write the decision to this file, as Markdown."),
+    markdown: Path | None = option(
+        None, help="Also write the decision to this file, as Markdown."
+    ),
     json_output: bool = JSON,
 ) -> None:
     """Decide whether a run is within its limits, and not worse than its baseline by a margin.
@@ -98,7 +105,9 @@ def gate_command(
         write_files({markdown: (text + lines).encode()})
     if json_output:
         content = {"run": judged.model} if decision is None else decision.to_dict()
-        print_json({**content, "limits": [f"{n}={v:g}" for n, v in limits], "beyond": beyond})
+        print_json(
+            {**content, "limits": [f"{n}={v:g}" for n, v in limits], "beyond": beyond}
+        )
     elif decision is not None:
         _print(decision)
     elif not beyond:

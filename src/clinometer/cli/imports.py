@@ -37,7 +37,9 @@ MAPPING = option(
     "file (docs/bridges.md).",
     unset="that of the task",
 )
-MODEL = option(None, help="What to call the model.", unset="the name that the harness gives it")
+MODEL = option(
+    None, help="What to call the model.", unset="the name that the harness gives it"
+)
 #: How the answers of other tools are measured.
 _MEASURED = ("criterion", "level", "clusters")
 MEASURED = Annotated[AuditSettings, _MEASURED]
@@ -68,11 +70,15 @@ def table_command(
     try:
         preferences = replace(preferences, criterion=settings.criterion)
         report = preferences.estimate(**settings.inference())
-    except SettingsError as error:  # the options are in range: the table cannot answer them
+    except (
+        SettingsError
+    ) as error:  # the options are in range: the table cannot answer them
         raise TableError(f"{table}: {error}") from error
     leans = preferences.leans(**settings.inference())
     findings = statements(
-        facts_of_table(table.stem, preferences, report, leans, clusters=settings.clusters)
+        facts_of_table(
+            table.stem, preferences, report, leans, clusters=settings.clusters
+        )
     )
     if json_output:
         print_json({**report.to_dict(), "findings": [f.to_dict() for f in findings]})
@@ -96,7 +102,8 @@ def table_command(
 
 def lm_eval_command(
     samples: Path = argument(
-        "SAMPLES.jsonl", "A file samples_TASK_DATE.jsonl that lm_eval --log_samples wrote."
+        "SAMPLES.jsonl",
+        "A file samples_TASK_DATE.jsonl that lm_eval --log_samples wrote.",
     ),
     out: Path = OUT,
     mapping: str | None = MAPPING,
@@ -133,7 +140,9 @@ def inspect_command(
     """Read a log of Inspect as a run: epochs are replies, which are counted."""
     from clinometer.bridges.inspect import import_inspect
 
-    run = import_inspect(log, mapping=mapping, model=model, out=out, settings=settings, fresh=fresh)
+    run = import_inspect(
+        log, mapping=mapping, model=model, out=out, settings=settings, fresh=fresh
+    )
     show_runs([run], json_output=json_output)
 
 
@@ -143,18 +152,25 @@ def replies_command(
         "One reply per row: .csv, .tsv, .jsonl, .parquet (also .gz), or a .json file: a list, or "
         "what promptfoo wrote.",
     ),
-    out: Path = option(..., "--out", "-o", help="Folder for the runs, one per model (and axis)."),
+    out: Path = option(
+        ..., "--out", "-o", help="Folder for the runs, one per model (and axis)."
+    ),
     mapping: str = option(
-        "replies", help="Which fields are what: a ready mapping or a .toml file (docs/bridges.md)."
+        "replies",
+        help="Which fields are what: a ready mapping or a .toml file (docs/bridges.md).",
     ),
     changes: list[str] | None = option(
-        None, "--set", help="KEY=TEXT: change a key of the mapping, such as group={vars.name}."
+        None,
+        "--set",
+        help="KEY=TEXT: change a key of the mapping, such as group={vars.name}.",
     ),
     only: list[str] | None = option(
         None, help="Take this axis alone; may be repeated.", unset="all axes"
     ),
     model: str | None = option(
-        None, help="What to call the model.", unset="as the table says, or the file's name"
+        None,
+        help="What to call the model.",
+        unset="as the table says, or the file's name",
     ),
     *,
     settings: MEASURED,
@@ -175,23 +191,35 @@ def replies_command(
             raise SettingsError(f"--set: expected KEY=TEXT, found {given!r}")
         changed[key] = float(text) if key == "step" else text
     read = load_mapping(mapping, changed)
-    runs = import_replies(table, read, settings, out=out, only=only or (), model=model, fresh=fresh)
+    runs = import_replies(
+        table, read, settings, out=out, only=only or (), model=model, fresh=fresh
+    )
     show_runs(runs, json_output=json_output)
 
 
 def decisions_command(
-    table: Path = argument("TABLE", "One row per person: .csv, .tsv, .jsonl, .parquet."),
+    table: Path = argument(
+        "TABLE", "One row per person: .csv, .tsv, .jsonl, .parquet."
+    ),
     by: str = option(help="The columns of groups, separated by commas: sex,race."),
     selected: str | None = option(
-        None, help="The decision that counts: a value, or COLUMN=VALUE.", unset="--score instead"
+        None,
+        help="The decision that counts: a value, or COLUMN=VALUE.",
+        unset="--score instead",
     ),
     score: str | None = option(
         None, help="The column of a score instead of a decision.", unset="--selected"
     ),
-    test_data: str = option("", help="If the people were made up, why: the tables say so."),
+    test_data: str = option(
+        "", help="If the people were made up, why: the tables say so."
+    ),
     level: float = derived(AuditSettings, "level"),
     out: Path | None = option(
-        None, "--out", "-o", help="File for the tables: .md, .tex, .json or .csv.", unset="none"
+        None,
+        "--out",
+        "-o",
+        help="File for the tables: .md, .tex, .json or .csv.",
+        unset="none",
     ),
     json_output: bool = JSON,
 ) -> None:
@@ -206,7 +234,12 @@ def decisions_command(
         raise SettingsError(f"--out: expected .md, .tex, .json or .csv, found {out}")
     columns = [name.strip() for name in by.split(",") if name.strip()]
     made = import_decisions(
-        table, by=columns, selected=selected, score=score, test_data=test_data, level=level
+        table,
+        by=columns,
+        selected=selected,
+        score=score,
+        test_data=test_data,
+        level=level,
     )
     if json_output:
         print_json(made.to_dict())
@@ -229,7 +262,9 @@ def labels_command(
         "parquet).",
     ),
     labels: Path = argument("LABELS", "The labels: an export of reliability annotate."),
-    column: str = option("judge", help="The column of REPLIES with the judge's category."),
+    column: str = option(
+        "judge", help="The column of REPLIES with the judge's category."
+    ),
     group: str = option(
         "group",
         help="The column of REPLIES with the groups: whether the judge errs alike about all.",
@@ -251,13 +286,17 @@ def labels_command(
     judge = {str(row["id"]).strip(): str(row[column] or "") for row in shown}
     groups = {str(row["id"]).strip(): str(row[group]) for row in shown if group in row}
     people = read_ratings(labels).most_frequent()
-    confusion, alike = labelled(people, judge, opened.preferences.categories, groups=groups)
+    confusion, alike = labelled(
+        people, judge, opened.preferences.categories, groups=groups
+    )
     errors = errors_by_group(people, judge, groups)
     record = calibrate(opened, confusion, groups_alike=alike).record.calibration
     if json_output:
         calibration = opened.record.to_dict()["calibration"]
         by_group = [one.to_dict() for one in errors]
-        print_json({"model": opened.model, "calibration": calibration, "groups": by_group})
+        print_json(
+            {"model": opened.model, "calibration": calibration, "groups": by_group}
+        )
         return
     title = "Replies by people's category (rows) and the judge's"
     counts = zip(confusion.categories, confusion.counts.tolist(), strict=True)
@@ -266,7 +305,9 @@ def labels_command(
     if confusion.left_out:
         sentence(f"{confusion.left_out} labelled replies are in no category")
     if errors:
-        each = [(one.group, one.n, number(one.errors), p_value(one.p)) for one in errors]
+        each = [
+            (one.group, one.n, number(one.errors), p_value(one.p)) for one in errors
+        ]
         print_rows("Errors of the judge", ["group", "n", "errors", "p"], each)
     if apart := [one.group for one in errors if one.p < 0.05]:
         sentence(
@@ -282,7 +323,9 @@ RUN = argument("RUN", "A run folder.")
 
 def hugging_face_command(
     run: Path = RUN,
-    out: Path = option(..., "--out", "-o", help="A checkout of the model's repository."),
+    out: Path = option(
+        ..., "--out", "-o", help="A checkout of the model's repository."
+    ),
     dataset: str | None = option(
         None,
         help="Benchmark dataset on the Hub; writes .eval_results/clinometer-TOPIC.yaml too.",
@@ -301,7 +344,9 @@ def hugging_face_command(
 
 def export_labels_command(
     run: Path = RUN,
-    n: int = option(200, "-n", help="Replies to write, chosen at random.", allowed=ranges.COUNT),
+    n: int = option(
+        200, "-n", help="Replies to write, chosen at random.", allowed=ranges.COUNT
+    ),
     seed: int = derived(AuditSettings, "seed"),
     out: Path = option(Path("replies.csv"), "--out", "-o", help="File to write."),
     topic: str | None = option(
@@ -322,7 +367,9 @@ def export_labels_command(
     opened = Run.load(run)
     given = None if topic is None else load_topic(topic)
     allowed = Allowed.parse(allow or ())
-    write_replies(out, sample_replies(opened, n, seed=seed, topic=given, allowed=allowed))
+    write_replies(
+        out, sample_replies(opened, n, seed=seed, topic=given, allowed=allowed)
+    )
     names = shlex.quote(",".join(opened.preferences.categories))
     annotate = f"clinometer reliability annotate {shlex.quote(str(out))}"
     sentence(f"Wrote {out}. Next: {annotate} --mode category --categories {names}")

@@ -44,7 +44,9 @@ MIN_COVERAGE = option(
 )
 
 
-def parse_limits(limits: list[str] | None, fail_on: str = "low") -> list[tuple[str, float]]:
+def parse_limits(
+    limits: list[str] | None, fail_on: str = "low"
+) -> list[tuple[str, float]]:
     """--fail-above R=0.4 as (name, limit)."""
     if fail_on not in ENDS:
         raise SettingsError(f"--fail-on: expected {', '.join(ENDS)}; found {fail_on!r}")
@@ -64,11 +66,17 @@ def parse_limits(limits: list[str] | None, fail_on: str = "low") -> list[tuple[s
     return found
 
 
-def check_measured(limits: list[tuple[str, float]], *, relative: bool, sampled: bool) -> None:
+def check_measured(
+    limits: list[tuple[str, float]], *, relative: bool, sampled: bool
+) -> None:
     """Raise for a limit on a number that the audit will not give, before anything is paid."""
     for name, _ in limits:
         if name in ("R_shared", "R_between") and (relative or sampled):
-            why = "replies are sampled" if sampled else "groups are compared with their mean"
+            why = (
+                "replies are sampled"
+                if sampled
+                else "groups are compared with their mean"
+            )
             raise SettingsError(
                 f"--fail-above: expected R, R_bias, R_volatility or other, found {name}, which is "
                 f"not known where {why}"
@@ -88,7 +96,9 @@ def exceeded(
             )
         value, what = decisive(report.summary[name], fail_on)
         if value > limit:
-            lines.append(f"{label}: {name}: {what} {value:.4f} is above {limit:g} (--fail-on)")
+            lines.append(
+                f"{label}: {name}: {what} {value:.4f} is above {limit:g} (--fail-on)"
+            )
     return lines
 
 
@@ -128,7 +138,9 @@ def run_failures(
     name, other = run.model, run.record.other
     share = 0.0 if other is None else other.share
     return [
-        *exceeded(name, run.risks, [limit for limit in limits if limit[0] != OTHER], fail_on),
+        *exceeded(
+            name, run.risks, [limit for limit in limits if limit[0] != OTHER], fail_on
+        ),
         *(
             f"{name}: {percent(share)} of the replies are other, expected at most "
             f"{percent(most)} (--fail-above other)"

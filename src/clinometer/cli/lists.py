@@ -61,7 +61,12 @@ def list_command(
         shown = _topic(name) if what == "topics" else _context_set(name)
         print_json(shown) if json_output else _show(shown)
         return
-    made = {"topics": _topics, "contexts": _contexts, "models": _models, "samples": _samples}
+    made = {
+        "topics": _topics,
+        "contexts": _contexts,
+        "models": _models,
+        "samples": _samples,
+    }
     _list(what, made[what](), json_output)
     if what == "contexts" and not json_output:
         sentence(
@@ -112,7 +117,9 @@ def _context_set(name: str) -> dict[str, Any]:
         "n_eff": chosen.n_eff,
         "too_small": chosen.n_eff < FEWEST,
         "sha256": chosen.sha256,
-        "templates": [dict(zip(("template", "count", "weight"), c, strict=True)) for c in columns],
+        "templates": [
+            dict(zip(("template", "count", "weight"), c, strict=True)) for c in columns
+        ],
         **chosen.metadata.to_dict(),
     }
 
@@ -143,7 +150,9 @@ def _models() -> list[dict[str, Any]]:
         "FILE.gguf": "a GGUF file",
         "OWNER/NAME": "a model on the Hugging Face hub",
     }
-    rows |= {name: f"{table}: {len(suite(name))} models" for name, table in suites().items()}
+    rows |= {
+        name: f"{table}: {len(suite(name))} models" for name, table in suites().items()
+    }
     return [{"name": name, "what": what} for name, what in rows.items()]
 
 
@@ -151,7 +160,15 @@ def _models() -> list[dict[str, Any]]:
 NEXT = (
     ("mine", "articles.jsonl", "--topic", "gender", "--out", "contexts.csv"),
     ("import", "table", "table.csv"),
-    ("reliability", "audit", "statements.csv", "--variants", "versions.jsonl", "--out", "audit"),
+    (
+        "reliability",
+        "audit",
+        "statements.csv",
+        "--variants",
+        "versions.jsonl",
+        "--out",
+        "audit",
+    ),
     ("reliability", "annotate", "statements.csv"),
     ("reliability", "validate", "judgements.csv"),
 )
@@ -164,13 +181,19 @@ def _samples() -> list[dict[str, Any]]:
 def _write_samples(out: Path, json_output: bool) -> None:
     files = write_samples(out)
     commands = [
-        shlex.join(["clinometer", *(str(out / w) if w in SAMPLES else w for w in words)])
+        shlex.join(
+            ["clinometer", *(str(out / w) if w in SAMPLES else w for w in words)]
+        )
         for words in NEXT
     ]
     if json_output:
         print_json({"files": [str(file) for file in files], "next": commands})
         return
-    _list("files", [{"file": str(file), "what": SAMPLES[file.name]} for file in files], False)
+    _list(
+        "files",
+        [{"file": str(file), "what": SAMPLES[file.name]} for file in files],
+        False,
+    )
     for line in ("Next:", *(f"  {command}" for command in commands)):
         sentence(line)
 
@@ -185,7 +208,11 @@ def _list(what: str, rows: list[dict[str, Any]], as_json: bool) -> None:
 
 def _show(shown: dict[str, Any]) -> None:
     def text(value: Any) -> str:
-        return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+        return (
+            ", ".join(map(str, value))
+            if isinstance(value, list | tuple)
+            else str(value)
+        )
 
     for key, value in shown.items():
         lines = []
@@ -193,7 +220,9 @@ def _show(shown: dict[str, Any]) -> None:
             lines = ["  ".join(map(str, item.values())) for item in value]
         elif isinstance(value, dict):
             lines = [f"{k}: {text(v)}" for k, v in value.items()]
-        sentence(f"{key}:" if lines or isinstance(value, dict) else f"{key}: {text(value)}")
+        sentence(
+            f"{key}:" if lines or isinstance(value, dict) else f"{key}: {text(value)}"
+        )
         for line in lines:
             sentence(line, indent="  ")
 
@@ -225,7 +254,12 @@ def survey() -> dict[str, list[Provision]]:
     return {
         "Python": [
             Provision("Python", python, "everything"),
-            Provision("torch", _installed("torch"), "audits of local models", "pip install torch"),
+            Provision(
+                "torch",
+                _installed("torch"),
+                "audits of local models",
+                "pip install torch",
+            ),
             Provision("CUDA", _cuda(), "audits on a GPU"),
         ],
         "extras": [_extra(name, use) for name, (_, use) in EXTRAS.items()],
@@ -256,14 +290,18 @@ def _lacking(extra: str) -> Iterator[str]:
     """Requirements of an extra that are missing or installed in an unsuitable version."""
     for text in metadata.requires(DISTRIBUTION) or []:
         requirement = Requirement(text)
-        if requirement.marker is None or not requirement.marker.evaluate({"extra": extra}):
+        if requirement.marker is None or not requirement.marker.evaluate(
+            {"extra": extra}
+        ):
             continue
         if requirement.name == DISTRIBUTION:
             for other in requirement.extras:
                 yield from _lacking(other)
             continue
         version = _installed(requirement.name)
-        if version is None or not requirement.specifier.contains(version, prereleases=True):
+        if version is None or not requirement.specifier.contains(
+            version, prereleases=True
+        ):
             yield str(requirement).partition(";")[0].strip()
 
 
@@ -291,7 +329,9 @@ def _weights() -> Iterator[Provision]:
         install_command(f"{DISTRIBUTION}-pocket"),
     )
     hub = _hub_models()
-    yield Provision("hub cache", ", ".join(hub) or None, "audit OWNER/NAME without the network")
+    yield Provision(
+        "hub cache", ", ".join(hub) or None, "audit OWNER/NAME without the network"
+    )
 
 
 def _hub_models() -> list[str]:
@@ -301,7 +341,10 @@ def _hub_models() -> list[str]:
     except ImportError:
         return []
     folders = sorted(Path(HF_HUB_CACHE).glob("models--*/snapshots"))
-    return [folder.parent.name.removeprefix("models--").replace("--", "/") for folder in folders]
+    return [
+        folder.parent.name.removeprefix("models--").replace("--", "/")
+        for folder in folders
+    ]
 
 
 def doctor_command(
@@ -319,13 +362,19 @@ def doctor_command(
     surveyed = survey()
     cached = _cached(clear=clear_cache)
     if json_output:
-        sections = {name: [vars(f) for f in findings] for name, findings in surveyed.items()}
+        sections = {
+            name: [vars(f) for f in findings] for name, findings in surveyed.items()
+        }
         print_json({"version": __version__, **sections, "cache": cached})
         return
     for section, findings in surveyed.items():
         sentence(section, style="bold")
         for finding in findings:
-            mark, what = ("✓", finding.found) if finding else ("–", f"missing: {finding.enables}")
+            mark, what = (
+                ("✓", finding.found)
+                if finding
+                else ("–", f"missing: {finding.enables}")
+            )
             sentence(f"{mark} {finding.name}: {what}", indent="  ")
             if not finding and finding.command:
                 sentence(finding.command, indent="      ", style="dim")
@@ -336,7 +385,9 @@ def doctor_command(
     sentence(f"converted models {_size(cached['models_bytes'])}", indent="  ")
     for row in cached["scopes"]:
         asked = f"{row['rows']} prompts × {row['words']} words, last used {row['used']}"
-        sentence(f"{row['model']} ({row['dtype']}, {row['revision']}): {asked}", indent="  ")
+        sentence(
+            f"{row['model']} ({row['dtype']}, {row['revision']}): {asked}", indent="  "
+        )
 
 
 def _cached(*, clear: bool) -> dict[str, Any]:

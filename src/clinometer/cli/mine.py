@@ -23,14 +23,18 @@ def mine_command(
     ),
     out: Path = option(help="The context set to write: a .csv or .csv.gz file."),
     *,
-    settings: Annotated[MineSettings, "topic", "sample", "seed", "about", "as_in_paper"],
+    settings: Annotated[
+        MineSettings, "topic", "sample", "seed", "about", "as_in_paper"
+    ],
     values: list[str] | None = set_option(MineSettings, *KEYS),
     explain: Path | None = option(
         None,
         help="Write a .jsonl file with each sentence, its parse, and its template or why it has "
         "none.",
     ),
-    processes: int = option(1, help="Parallel processes on this machine.", allowed=ranges.COUNT),
+    processes: int = option(
+        1, help="Parallel processes on this machine.", allowed=ranges.COUNT
+    ),
     shard: str | None = SHARD,
     fresh: bool = option(False, help="Start over instead of resuming."),
     json_output: bool = JSON,
@@ -46,7 +50,9 @@ def mine_command(
             "--fresh: expected without --shard; it would remove what other shards did"
         )
     work_folder = WorkFolder(out).folder
-    with progress("mining", unit="articles", start="loading the parser", kept=work_folder) as watch:
+    with progress(
+        "mining", unit="articles", start="loading the parser", kept=work_folder
+    ) as watch:
 
         def report(stage: str, done: int, total: int | None) -> None:
             watch.stage(stage, "articles" if total is None else "pieces", done, total)
@@ -61,7 +67,10 @@ def mine_command(
                 explain=explain is not None,
                 progress=report,
             )
-            say(f"shard {shard} is done; the same command without --shard writes {out}", prefix="")
+            say(
+                f"shard {shard} is done; the same command without --shard writes {out}",
+                prefix="",
+            )
             return
         contexts = mine(
             corpus,
@@ -82,7 +91,10 @@ def mine_command(
     print_rows(
         f"{contexts.name}: the ten most frequent of {len(contexts)} contexts",
         ["template", "count"],
-        [(t, f"{count:.0f}") for t, count in zip(top.templates, top.counts, strict=True)],
+        [
+            (t, f"{count:.0f}")
+            for t, count in zip(top.templates, top.counts, strict=True)
+        ],
     )
     articles = about.articles or {}
     sentence(

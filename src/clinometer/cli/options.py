@@ -67,7 +67,9 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
         elif isinstance(own.default, Field):
             by_name[name] = _parameter(name, hints[name], own.default)
         else:
-            by_name[name] = own.replace(annotation=hints[name], kind=Parameter.KEYWORD_ONLY)
+            by_name[name] = own.replace(
+                annotation=hints[name], kind=Parameter.KEYWORD_ONLY
+            )
 
     @wraps(command)
     def with_options(**values: Any) -> None:
@@ -88,11 +90,17 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
 def _chosen(hint: Any) -> tuple[str, ...]:
     """The names in `Annotated[Kind, ...]`, single or in tuples; none means all."""
     given: tuple[Any, ...] = getattr(hint, "__metadata__", ())
-    names = [[name] if isinstance(name, str) else name for name in given if not is_dataclass(name)]
+    names = [
+        [name] if isinstance(name, str) else name
+        for name in given
+        if not is_dataclass(name)
+    ]
     return tuple(name for several in names for name in several)
 
 
-def _flat(kind: Any, only: tuple[str, ...], *, optional: bool = False) -> Iterator[Parameter]:
+def _flat(
+    kind: Any, only: tuple[str, ...], *, optional: bool = False
+) -> Iterator[Parameter]:
     hints = get_type_hints(kind)
     for setting in fields(kind):
         about, hint = option_of(setting), hints[setting.name]
@@ -105,7 +113,9 @@ def _flat(kind: Any, only: tuple[str, ...], *, optional: bool = False) -> Iterat
             yield _parameter(setting.name, hint, setting, optional=optional)
 
 
-def _parameter(name: str, hint: Any, setting: Field[Any], *, optional: bool = False) -> Parameter:
+def _parameter(
+    name: str, hint: Any, setting: Field[Any], *, optional: bool = False
+) -> Parameter:
     """A setting, or a parameter declared like one, as typer reads it.
 
     typer's own `min` and `max` print a box of several lines, and have no open intervals: a number
@@ -144,7 +154,9 @@ def _parameter(name: str, hint: Any, setting: Field[Any], *, optional: bool = Fa
     return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=typed)
 
 
-def _typed_settings(kind: Any, only: tuple[str, ...], values: dict[str, Any]) -> dict[str, Any]:
+def _typed_settings(
+    kind: Any, only: tuple[str, ...], values: dict[str, Any]
+) -> dict[str, Any]:
     """The settings of a dataclass that were typed, also those given as keys."""
     offered = {p.name for p in _flat(kind, only)}
     given = {
@@ -157,14 +169,19 @@ def _typed_settings(kind: Any, only: tuple[str, ...], values: dict[str, Any]) ->
         if about is not None and about.parse is not None and setting.name in offered:
             given[setting.name] = about.parse(values[setting.name])
     texts = values[LOAD] or () if LOAD in offered else ()
-    return given | values_from_texts(LoadOptions, texts, list(LOAD_KEYS), where="--load")
+    return given | values_from_texts(
+        LoadOptions, texts, list(LOAD_KEYS), where="--load"
+    )
 
 
 def set_option(kind: type, *names: str) -> Any:
     """--set KEY=VALUE for settings that few people change; `set_settings` reads it."""
     keys = keys_of_settings(kind, names)
     return option(
-        None, "--set", help="KEY=VALUE: a setting of the method; may be repeated.", keys=keys
+        None,
+        "--set",
+        help="KEY=VALUE: a setting of the method; may be repeated.",
+        keys=keys,
     )
 
 
@@ -172,7 +189,10 @@ def keys_of_settings(kind: type, names: Collection[str]) -> dict[str, tuple[str,
     """Settings as the keys of KEY=VALUE: each with its help and default."""
     known = option_settings(kind)
     return {
-        name: (about.help, about.unset or ("" if default in (None, "", MISSING) else str(default)))
+        name: (
+            about.help,
+            about.unset or ("" if default in (None, "", MISSING) else str(default)),
+        )
         for name in names
         for about, default in [known[name]]
     }
@@ -209,7 +229,9 @@ JSON = option(False, "--json", help="Print one JSON object instead of a table.")
 
 
 def port_option(default: int) -> Any:
-    return option(default, help="Port to listen on; 0 picks any free one.", allowed=ranges.PORT)
+    return option(
+        default, help="Port to listen on; 0 picks any free one.", allowed=ranges.PORT
+    )
 
 
 TOPIC = option("gender", help="A built-in topic or a .toml file.")
@@ -219,7 +241,9 @@ CONTEXTS = option(
     ".csv or .txt file.",
     unset="paper-TOPIC",
 )
-GROUPS = option(None, help="Only these groups of the topic, separated by commas.", unset="all")
+GROUPS = option(
+    None, help="Only these groups of the topic, separated by commas.", unset="all"
+)
 ALLOW = derived(LoadOptions, "allow")
 
 
@@ -227,7 +251,11 @@ def typed_names(context: Any) -> set[str]:
     """The parameters of a command that were typed: not those left at their default, but also one
     that was typed with the value of its default."""
     sources = {name: context.get_parameter_source(name) for name in context.params}
-    return {name for name, source in sources.items() if source and source.name == "COMMANDLINE"}
+    return {
+        name
+        for name, source in sources.items()
+        if source and source.name == "COMMANDLINE"
+    }
 
 
 def topic_of(name: str, groups: str | None) -> Topic:

@@ -91,7 +91,9 @@ def plan_command(
     """
     # What --set says: the end of an interval that limits compare, and the settings.
     texts, end = changes or [], "fail_on="
-    fail_on = [text.removeprefix(end) for text in texts if text.startswith(end)] or ["low"]
+    fail_on = [text.removeprefix(end) for text in texts if text.startswith(end)] or [
+        "low"
+    ]
     others = [text for text in texts if not text.startswith(end)]
     given = values_from_texts(AuditSettings, others, PLANNED, where="--set")
     settings = with_settings(AuditSettings(), given)
@@ -105,7 +107,9 @@ def plan_command(
         )
     if len(runs) > 2:
         raise SettingsError(f"plan: expected at most two pilot runs, found {len(runs)}")
-    replies = requests is not None or (detect is not None and precision is None and _repeated(runs))
+    replies = requests is not None or (
+        detect is not None and precision is None and _repeated(runs)
+    )
     if replies:
         if requests is not None and (precision is not None or detect is not None):
             raise SettingsError(
@@ -117,7 +121,9 @@ def plan_command(
         estimate = _of_contexts(runs, len(chosen), settings, precision, detect, power)
         cells = estimate["cells"]
         tokens = estimate["tokens"]
-        estimate["cost"] = None if price is None or tokens is None else tokens / 1e6 * price
+        estimate["cost"] = (
+            None if price is None or tokens is None else tokens / 1e6 * price
+        )
         priced = {} if price is None else {"price": f"{price:g}"}
         estimate["hosted"] = []
         for name in filter(hosted, names):
@@ -134,7 +140,9 @@ def plan_command(
             sampled=settings.load.sampled is not None,
         )
         if not names:
-            raise SettingsError("--protocol: expected the models that will be audited, --model")
+            raise SettingsError(
+                "--protocol: expected the models that will be audited, --model"
+            )
         Protocol.new(
             names,
             (topic, chosen),
@@ -173,7 +181,9 @@ def _of_replies(
     """Contexts and replies that show a steady lean, or tell two models apart, by the components of
     their runs."""
     if not runs:
-        raise SettingsError("--requests: expected a run with repeated replies, found none")
+        raise SettingsError(
+            "--requests: expected a run with repeated replies, found none"
+        )
     known = []
     for run in runs:
         if (split := run.record.components) is None:
@@ -182,23 +192,32 @@ def _of_replies(
                 "some (clinometer import replies), or audit with --replies"
             )
         known.append(split)
-    plans = planning.plan_replies(*known, find=detect, requests=requests, level=level, power=power)
+    plans = planning.plan_replies(
+        *known, find=detect, requests=requests, level=level, power=power
+    )
     each = None
     if price is not None:  # by the tokens that the runs counted
         tokens = sum(run.record.usage.get("tokens", 0) for run in runs)
         answers = [run.preferences.answers for run in runs]
         if not tokens:
-            raise SettingsError("--price: expected runs that counted tokens, found none")
+            raise SettingsError(
+                "--price: expected runs that counted tokens, found none"
+            )
         answered = sum(float(np.nansum(a)) for a in answers if a is not None)
         each = tokens / answered / 1e6 * price
     return {
         "power": power,
         "groups": len(known[0].groups),
         "parts": [
-            {"model": run.model, **dict(zip(("lean", "swing", "dice"), split.parts, strict=True))}
+            {
+                "model": run.model,
+                **dict(zip(("lean", "swing", "dice"), split.parts, strict=True)),
+            }
             for run, split in zip(runs, known, strict=True)
         ],
-        "plans": [vars(plan) | {"cost": each and each * plan.requests} for plan in plans],
+        "plans": [
+            vars(plan) | {"cost": each and each * plan.requests} for plan in plans
+        ],
     }
 
 
@@ -217,7 +236,9 @@ def _print_replies(planned: dict[str, Any], detect: float | None) -> None:
     for part in parts:
         said = "lean {lean:.3f}, swing {swing:.3f}, dice {dice:.3f}".format_map(part)
         sentence(f"Variance in {part['model']}: {said}.")
-    best = min(plans, key=lambda plan: plan["finds"] if detect is None else plan["requests"])
+    best = min(
+        plans, key=lambda plan: plan["finds"] if detect is None else plan["requests"]
+    )
     sentence(
         f"{'Fewest requests' if detect is not None else 'Best use of them'}: "
         f"{counted(best['contexts'], 'context')} with "
@@ -235,17 +256,28 @@ def _of_contexts(
     power: float,
 ) -> dict[str, Any]:
     """How many contexts are needed, and what they can tell."""
-    one, level = planning.Spread(planning.SPREAD, "a guess, without a pilot"), settings.level
+    one, level = (
+        planning.Spread(planning.SPREAD, "a guess, without a pilot"),
+        settings.level,
+    )
     if pilots:
         how = {**pilots[0].record.settings.inference(), "level": level}
         one = planning.Spread.of_report(pilots[0].preferences.estimate(**how))
         groups = len(pilots[0].preferences.groups)
-    pair = planning.Spread.of_comparison(compare(*pilots)) if len(pilots) == 2 else one.unpaired()
+    pair = (
+        planning.Spread.of_comparison(compare(*pilots))
+        if len(pilots) == 2
+        else one.unpaired()
+    )
     needed: dict[str, int] = {}
     if precision is not None:
-        needed["precision"] = planning.contexts_for_precision(one, precision, level=level)
+        needed["precision"] = planning.contexts_for_precision(
+            one, precision, level=level
+        )
     if detect is not None:
-        needed["detect"] = planning.contexts_to_detect(pair, detect, level=level, power=power)
+        needed["detect"] = planning.contexts_to_detect(
+            pair, detect, level=level, power=power
+        )
     n = max(needed.values())
     total, tokens = n, None
     if pilots:
@@ -283,7 +315,11 @@ def _lines(plan: dict[str, Any]) -> list[str]:
         f"{pair['value']:.3f} ({pair['from']}).",
     ]
     if plan["tokens"] is not None:
-        cost = "" if plan["cost"] is None else f", {plan['cost']:,.2f} in the currency of --price"
+        cost = (
+            ""
+            if plan["cost"] is None
+            else f", {plan['cost']:,.2f} in the currency of --price"
+        )
         lines.append(f"Server: about {plan['tokens']:,} tokens per model{cost}.")
     lines += [f"{model['model']}: {model['says']}." for model in plan["hosted"]]
     lines.append("Near parity the bias and volatility risks need about a quarter more.")

@@ -49,7 +49,9 @@ class TerminalTable:
     @cached_property
     def columns(self) -> list[tuple[str, bool]]:
         """Each heading, and whether its column is numeric."""
-        return [(visible(heading), heading not in self.words) for heading in self.headings]
+        return [
+            (visible(heading), heading not in self.words) for heading in self.headings
+        ]
 
     @cached_property
     def cells(self) -> list[list[str]]:
@@ -141,7 +143,10 @@ def print_table(table: Table, *, most: int | None = None) -> None:
     TerminalTable(
         table.title,
         [column.heading for column in columns],
-        [[c.text + (f"\n{c.interval}" if c.interval else "") for c in row] for row in rows],
+        [
+            [c.text + (f"\n{c.interval}" if c.interval else "") for c in row]
+            for row in rows
+        ],
         {column.heading for column in columns if column.is_text},
         styles={
             (place, i): _MARKS[cell.mark]
@@ -168,7 +173,11 @@ def between_words(text: str, width: int) -> str:
     """
     lines = [
         textwrap.wrap(
-            line, max(width, 20), break_long_words=False, break_on_hyphens=False, tabsize=4
+            line,
+            max(width, 20),
+            break_long_words=False,
+            break_on_hyphens=False,
+            tabsize=4,
         )
         for line in text.split("\n")
     ]

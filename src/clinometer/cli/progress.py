@@ -33,7 +33,12 @@ class Watch:
     """Progress of a command. The library calls it with (done, total); total may be unknown."""
 
     def __init__(
-        self, label: str, *, unit: str, start: str, clock: Callable[[], float] = time.monotonic
+        self,
+        label: str,
+        *,
+        unit: str,
+        start: str,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.label, self.unit = label, unit
         self.done: int | None = None
@@ -154,13 +159,17 @@ def progress(
     """
     watch = Watch(label, unit=unit, start=start or f"loading {label}")
     console = Console(stderr=True)
-    terminal = console.is_terminal and sys.stderr.isatty()  # FORCE_COLOR makes no terminal
+    terminal = (
+        console.is_terminal and sys.stderr.isatty()
+    )  # FORCE_COLOR makes no terminal
     try:
         with _bar(watch, console) if terminal else _lines(watch, sys.stderr):
             yield watch
     except KeyboardInterrupt:
         what = "nothing was stored, so the same command starts over"
         if kept is not None:
-            what = f"what was done is stored in {kept}; rerun the same command to resume"
+            what = (
+                f"what was done is stored in {kept}; rerun the same command to resume"
+            )
         say(f"interrupted; {what}")
         raise typer.Exit(INTERRUPTED) from None

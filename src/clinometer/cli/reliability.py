@@ -12,7 +12,14 @@ import numpy as np
 import pandas as pd
 
 from clinometer import settings as ranges
-from clinometer.cli.options import JSON, argument, derived, port_option, set_option, set_settings
+from clinometer.cli.options import (
+    JSON,
+    argument,
+    derived,
+    port_option,
+    set_option,
+    set_settings,
+)
 from clinometer.cli.printing import print_json, print_rows, print_table, say, sentence
 from clinometer.cli.progress import progress
 from clinometer.display.numbers import between, counted, p_value, risk, show
@@ -20,7 +27,12 @@ from clinometer.display.table import Table
 from clinometer.display.text import plain_records
 from clinometer.errors import SettingsError, TableError
 from clinometer.models.providers import is_loopback
-from clinometer.reliability import ReliabilityRun, Statement, load_statements, read_variants
+from clinometer.reliability import (
+    ReliabilityRun,
+    Statement,
+    load_statements,
+    read_variants,
+)
 from clinometer.reliability.audit import (
     POINTS,
     STATEMENTS,
@@ -35,7 +47,13 @@ from clinometer.reliability.variants import NO_FILLER, VariantSettings
 from clinometer.settings import option
 from clinometer.statistics.estimate import Estimate, with_ends
 from clinometer.storage.atomic import output_file
-from clinometer.storage.rows import Row, csv_text, need_columns, need_unique_ids, read_rows
+from clinometer.storage.rows import (
+    Row,
+    csv_text,
+    need_columns,
+    need_unique_ids,
+    read_rows,
+)
 
 if TYPE_CHECKING:
     from clinometer.reliability.agreement import Agreement, Ratings
@@ -71,7 +89,15 @@ _OF_STEPS = {
 #: What --set may change.
 KEYS = (
     *("as_in_paper", "filler", "temperature"),
-    *("reading", "normalise", "dissimilarity", "max_dissimilarity", "level", "seed", "device"),
+    *(
+        "reading",
+        "normalise",
+        "dissimilarity",
+        "max_dissimilarity",
+        "level",
+        "seed",
+        "device",
+    ),
 )
 _UNSET = (VariantSettings.filler, VariantSettings.temperature)
 
@@ -135,7 +161,9 @@ def audit_command(
     settings = replace(settings, points=points, variants=versions, scoring=scoring)
     statements = read_statements(sources, format=format, limit=limit, seed=points.seed)
     named = models or ["pocket:bert"]
-    scoring_models = (m for name in named for m in (LARGE if name == "paper" else [name]))
+    scoring_models = (
+        m for name in named for m in (LARGE if name == "paper" else [name])
+    )
     with progress("audit", unit="statements", start="reading", kept=out) as watch:
         audit = audit_benchmark(
             statements,
@@ -191,7 +219,9 @@ def read_statements(
     statements = load_statements(*sources, format=format)
     if limit is None or limit >= len(statements):
         return statements
-    chosen = np.random.default_rng(seed).choice(len(statements), size=limit, replace=False)
+    chosen = np.random.default_rng(seed).choice(
+        len(statements), size=limit, replace=False
+    )
     return [statements[i] for i in sorted(chosen.tolist())]
 
 
@@ -226,7 +256,9 @@ def _print_run(run: ReliabilityRun) -> None:
     if len(lowest):
         columns = ["id", "cobias", "rank", "rank_length_adjusted", "text"]
         print_table(Table("lowest", "Lowest COBIAS", lowest[columns]))
-    if len(lowest) and ("dissimilarity_pairwise" in frame or frame["source"].nunique() > 1):
+    if len(lowest) and (
+        "dissimilarity_pairwise" in frame or frame["source"].nunique() > 1
+    ):
         print_table(reliability_tables(run)[0])
     for finding in others:
         sentence(finding.text)
@@ -261,7 +293,9 @@ def _print_step(audit: BenchmarkAudit, *, json_output: bool) -> None:
     print_rows(counted(len(step.rows), "statement"), headings, rows, words=headings)
     flat = pd.json_normalize(step.counts, sep=" ").iloc[0]
     for place, count in flat.dropna().items():
-        sentence(f"{str(place).replace('_', ' ')}: {show(count, 'risk' if count % 1 else 'count')}")
+        sentence(
+            f"{str(place).replace('_', ' ')}: {show(count, 'risk' if count % 1 else 'count')}"
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -273,9 +307,13 @@ class ValidateSettings:
     )
     share: str = option("2/3", help="Share of judgements that must accept an item.")
     judgements: int = option(
-        2, help="Minimum number of judgements for an item to be accepted.", allowed=ranges.COUNT
+        2,
+        help="Minimum number of judgements for an item to be accepted.",
+        allowed=ranges.COUNT,
     )
-    level: float = option(0.95, help="Confidence level of the intervals.", allowed=ranges.LEVEL)
+    level: float = option(
+        0.95, help="Confidence level of the intervals.", allowed=ranges.LEVEL
+    )
     seed: int = option(0, help="Random seed.", allowed=ranges.SEED)
 
 
@@ -285,7 +323,8 @@ VALIDATE_KEYS = tuple(setting.name for setting in fields(ValidateSettings))
 
 def validate_command(
     ratings: Path = argument(
-        "RATINGS", "Judgements: id and one column per annotator, or id, annotator, value."
+        "RATINGS",
+        "Judgements: id and one column per annotator, or id, annotator, value.",
     ),
     scores: list[Path] | None = argument(
         "SCORES...",
@@ -305,7 +344,8 @@ def validate_command(
         unset="as the ratings say",
     ),
     out: Path | None = option(
-        None, help="Without SCORES: draw who differs from the majority (Figure 4), as .svg or .png."
+        None,
+        help="Without SCORES: draw who differs from the majority (Figure 4), as .svg or .png.",
     ),
     annotators: list[str] | None = option(
         None,
@@ -314,7 +354,8 @@ def validate_command(
         unset="annotator…, rater…",
     ),
     accepted: Path | None = option(
-        None, help="Without SCORES: write the accepted items to a .csv or .parquet file."
+        None,
+        help="Without SCORES: write the accepted items to a .csv or .parquet file.",
     ),
     dataset: Path | None = option(
         None,
@@ -338,7 +379,12 @@ def validate_command(
     will do. Empty cells, "skip" and "na" are not judgements.
     """
     from clinometer.reliability.agreement import accepted as accepted_items
-    from clinometer.reliability.agreement import agreement, parse_share, read_ratings, texts_of
+    from clinometer.reliability.agreement import (
+        agreement,
+        parse_share,
+        read_ratings,
+        texts_of,
+    )
     from clinometer.reliability.validation import StatementScores, validate
 
     judged = read_ratings(ratings, columns=annotators)
@@ -355,21 +401,27 @@ def validate_command(
             table = _rows_by_id(scores[0], column)
             texts = texts_of(table if dataset is None else _rows_by_id(dataset))
             by_id = {item: row[column] for item, row in table.items()}
-            held = StatementScores.of_table(by_id, texts | texts_of(judged.rows), name=column)
+            held = StatementScores.of_table(
+                by_id, texts | texts_of(judged.rows), name=column
+            )
         compared = validate(judged, held, high=high, **how)
         if json_output:
             print_json({"summary": compared.to_dict()})
         else:
             _print_validation(compared)
         return
-    result = agreement(judged.stratified(seed=settings.seed) if stratified else judged, **how)
+    result = agreement(
+        judged.stratified(seed=settings.seed) if stratified else judged, **how
+    )
     categories = tuple(a.strip().lower() for a in (settings.accept or "yes").split(","))
     share = parse_share(settings.share)
     ids = None
     # Counted where it was asked for, or where a judgement can accept an item.
     asked = settings.accept is not None or accepted is not None
     if asked or set(categories) & set(judged.categories):
-        ids = accepted_items(judged, categories, share=share, judgements=settings.judgements)
+        ids = accepted_items(
+            judged, categories, share=share, judgements=settings.judgements
+        )
     if accepted is not None and ids is not None:
         _write_accepted(judged, ids, out=accepted, dataset=dataset)
     elif dataset is not None:
@@ -411,8 +463,12 @@ def _draw_disagreements(result: Agreement, out: Path) -> None:
     )
     table = Table("disagreements", figure.title, frame)
     if out.suffix not in (".svg", ".png"):
-        raise SettingsError(f"--out: expected a name that ends in .svg or .png, found {out}")
-    for file in write_as(out, page=lambda: "", tables=lambda: [table], figures=lambda: [figure]):
+        raise SettingsError(
+            f"--out: expected a name that ends in .svg or .png, found {out}"
+        )
+    for file in write_as(
+        out, page=lambda: "", tables=lambda: [table], figures=lambda: [figure]
+    ):
         say(f"Wrote {file}")
 
 
@@ -424,7 +480,9 @@ def _write_accepted(
         rows = _rows_by_id(dataset)
         missing = [item for item in ids if item not in rows]
         if missing:
-            raise TableError(f"{dataset}: expected a row with the id {missing[0]!r}, found none")
+            raise TableError(
+                f"{dataset}: expected a row with the id {missing[0]!r}, found none"
+            )
     columns = list(next(iter(rows.values())))
     write_frame(pd.DataFrame([rows[item] for item in ids], columns=columns), out)
 
@@ -437,7 +495,9 @@ def _print_agreement(result: Agreement) -> None:
         at = {s: n for c, s, n in result.levels if c == category}
         rows.append((category, *(at.get(s, 0) for s in steps), sum(at.values())))
     title = f"Agreement of {len(result.annotators)} annotators on {result.items} items"
-    print_rows(title, ["majority", *(show(float(s), "share") for s in steps), "items"], rows)
+    print_rows(
+        title, ["majority", *(show(float(s), "share") for s in steps), "items"], rows
+    )
     beyond = [
         ("agreement observed", *_numbers(result.observed)),
         ("agreement by chance", f"{result.by_chance:.3f}", ""),
@@ -458,7 +518,10 @@ def _print_agreement(result: Agreement) -> None:
     ]
     print_rows("What they chose", ["annotator", "items", *categories], chose)
     against = [
-        (row.annotator, *(f"{row.against[c]} of {row.with_majority[c]}" for c in categories))
+        (
+            row.annotator,
+            *(f"{row.against[c]} of {row.with_majority[c]}" for c in categories),
+        )
         for row in result.annotators
     ]
     title = "How often they differ from a majority, by its category"
@@ -474,7 +537,9 @@ def _numbers(estimate: Estimate | None) -> tuple[str, str]:
     return risk(estimate.value), between(estimate.low, estimate.high)
 
 
-def _scores_of_runs(folders: Sequence[Path], *, random: bool, seed: int) -> StatementScores:
+def _scores_of_runs(
+    folders: Sequence[Path], *, random: bool, seed: int
+) -> StatementScores:
     """The scores of runs; with `random` those of random words for context, too."""
     from clinometer.reliability.validation import StatementScores, random_control
 
@@ -525,9 +590,13 @@ def _print_validation(result: Validation) -> None:
                 "per standard deviation of the score"
             )
         if fit.problem:
-            sentence(f"Caution: {fit.problem}; do not use the numbers of the regression")
+            sentence(
+                f"Caution: {fit.problem}; do not use the numbers of the regression"
+            )
     if result.unmatched:
-        sentence(f"{result.unmatched} ids have only a score or only a judgement and are left out")
+        sentence(
+            f"{result.unmatched} ids have only a score or only a judgement and are left out"
+        )
 
 
 def _rows_by_id(path: Path, *columns: str) -> dict[str, Row]:
@@ -545,7 +614,9 @@ def _ratio(value: float) -> str:
 
 
 def annotate_command(
-    dataset: Path = argument("DATASET", "The table to annotate (csv, tsv, jsonl, parquet)."),
+    dataset: Path = argument(
+        "DATASET", "The table to annotate (csv, tsv, jsonl, parquet)."
+    ),
     mode: str | None = option(
         None,
         help="blanks: accept or reject blanks in context_points; rating: rate sentence 1 to 5; "
@@ -555,15 +626,21 @@ def annotate_command(
     categories: str | None = option(
         None, help="With --mode category: their names, as in yes,no; other is added."
     ),
-    annotators: int = option(3, help="Minimum number of personal links.", allowed=ranges.COUNT),
+    annotators: int = option(
+        3, help="Minimum number of personal links.", allowed=ranges.COUNT
+    ),
     database: Path | None = option(
         None, help="The SQLite file of the judgements.", unset="a file beside DATASET"
     ),
-    column: str | None = option(None, help="The column to show.", unset="the mode's own"),
+    column: str | None = option(
+        None, help="The column to show.", unset="the mode's own"
+    ),
     guidelines: Path | None = option(
         None, help="A Markdown file with guidelines.", unset="built-in ones"
     ),
-    export: Path | None = option(None, help="Write the judgements to this .csv file and exit."),
+    export: Path | None = option(
+        None, help="Write the judgements to this .csv file and exit."
+    ),
     long: bool = option(False, help="Export one row per judgement, with comments."),
     status: bool = option(False, help="Print each annotator's progress and exit."),
     port: int = port_option(8766),
@@ -586,10 +663,16 @@ def annotate_command(
     from clinometer.web.app import serve
 
     if public is not None and not public.startswith(("http://", "https://")):
-        raise SettingsError(f"--public: expected an address with http:// or https://: {public!r}")
+        raise SettingsError(
+            f"--public: expected an address with http:// or https://: {public!r}"
+        )
     if str(database).partition("/")[0].endswith(":"):  # it may hold a password
         raise SettingsError("--database: expected a SQLite file, found an address")
-    named = [] if categories is None else [c.strip() for c in categories.split(",") if c.strip()]
+    named = (
+        []
+        if categories is None
+        else [c.strip() for c in categories.split(",") if c.strip()]
+    )
     asked = read_task(dataset, mode=mode, column=column, categories=named)
     if mode is None and asked.mode == "rating":
         say(
@@ -645,7 +728,11 @@ def _report(store: Store, json_output: bool, export: Path | None) -> None:
     ]
     if json_output:
         summary = {"mode": store.task.mode, "items": total}
-        shown = {**summary, "judgements": count, "export": None if export is None else str(export)}
+        shown = {
+            **summary,
+            "judgements": count,
+            "export": None if export is None else str(export),
+        }
         print_json({"summary": shown, "annotators": rows})
         return
     for row in rows:

@@ -23,7 +23,8 @@ def report_command(
         unset="report.html",
     ),
     interactive: bool = option(
-        False, help="Put the viewer's page of the run, with every answer, into the HTML file."
+        False,
+        help="Put the viewer's page of the run, with every answer, into the HTML file.",
     ),
 ) -> None:
     """Write one HTML page about one or several runs, or its tables and charts as files.
@@ -33,7 +34,10 @@ def report_command(
     from clinometer.reliability import ReliabilityRun
     from clinometer.report import open_runs, write_report
     from clinometer.report.export import format_of
-    from clinometer.report.reliability import is_reliability_run, write_reliability_report
+    from clinometer.report.reliability import (
+        is_reliability_run,
+        write_reliability_report,
+    )
     from clinometer.runs.compare import resampling_note
     from clinometer.runs.folder.recover import require_some
     from clinometer.studies.factors import factor_extras
@@ -46,7 +50,11 @@ def report_command(
                 f"{runs[1]}: expected one reliability run, whose benchmarks and models are "
                 "compared in it, or audits only"
             )
-        _say(write_reliability_report(ReliabilityRun.load(runs[0]), target), target, runs[0])
+        _say(
+            write_reliability_report(ReliabilityRun.load(runs[0]), target),
+            target,
+            runs[0],
+        )
         return
     opened = open_runs(runs)
     require_some(opened)
@@ -56,7 +64,11 @@ def report_command(
             say(line)
     drawn = form in ("html", "svg", "png")
     extras = factor_extras(opened) if drawn else []
-    _say(write_report(opened, target, extras=extras, interactive=interactive), target, runs[0])
+    _say(
+        write_report(opened, target, extras=extras, interactive=interactive),
+        target,
+        runs[0],
+    )
 
 
 def _say(files: list[Path], target: Path, run: Path) -> None:
@@ -73,7 +85,9 @@ def view_command(
     folder: Path = argument("DIR", "A folder that contains run folders.", Path("runs")),
     port: int = port_option(8765),
     host: str = option("127.0.0.1", help="Address to listen on."),
-    browser: bool = option(True, "--browser/--no-browser", help="Open the page in a browser."),
+    browser: bool = option(
+        True, "--browser/--no-browser", help="Open the page in a browser."
+    ),
 ) -> None:
     """Explore runs in a browser, down to single words, even while they are being written.
 

@@ -30,7 +30,11 @@ from clinometer.runs.read_preferences import read_table
 from clinometer.settings import Shard, option, values_from_texts
 from clinometer.studies import sensitivity, toxicity
 from clinometer.studies.alignment import alignment_findings, alignment_plan, by_base
-from clinometer.studies.cobias import TEMPERATURES, temperature_study, version_count_study
+from clinometer.studies.cobias import (
+    TEMPERATURES,
+    temperature_study,
+    version_count_study,
+)
 from clinometer.studies.factors import factor_findings, read_factors
 from clinometer.studies.figures import figures_findings, leaning_findings
 from clinometer.studies.fixes import fixes_findings, fixes_plan, prepare, read_fix
@@ -71,22 +75,32 @@ class Study:
 
     topic: str = option("gender", help="A built-in topic or a .toml file.")
     contexts: str | None = option(
-        None, help="A built-in context set or a .csv or .txt file.", unset="the topic's own"
+        None,
+        help="A built-in context set or a .csv or .txt file.",
+        unset="the topic's own",
     )
     settings: AuditSettings = field(default_factory=AuditSettings)
-    download: bool = option(False, help="Download the paper's models that are not on this machine.")
+    download: bool = option(
+        False, help="Download the paper's models that are not on this machine."
+    )
     out: Path | None = option(
         None, "--out", "-o", help="Folder of the study.", unset="studies/NAME"
     )
-    only_plan: bool = option(False, "--plan", help="Print what the study would score, and exit.")
-    fresh: bool = option(False, help="Start over instead of reusing scores in the folder.")
+    only_plan: bool = option(
+        False, "--plan", help="Print what the study would score, and exit."
+    )
+    fresh: bool = option(
+        False, help="Start over instead of reusing scores in the folder."
+    )
     shard: str | None = option(
         None,
         help="Do part I of N of the audits, counted from 0 (0/8), and stop: the same command "
         "without it has the findings.",
         advanced=True,
     )
-    json_output: bool = option(False, "--json", help="Print one JSON object instead of a table.")
+    json_output: bool = option(
+        False, "--json", help="Print one JSON object instead of a table."
+    )
 
     def folder(self, study: str) -> Path:
         return self.out or Path("studies") / study
@@ -95,7 +109,9 @@ class Study:
         """Those that were named, the members of a suite for its name; else those of the paper."""
         asked: list[str | ZooEntry] = []
         for name in named or [about(study).suite]:
-            asked += members(name, download=self.download) if name in suites() else [name]
+            asked += (
+                members(name, download=self.download) if name in suites() else [name]
+            )
         return asked
 
     @property
@@ -173,10 +189,15 @@ def finish(findings: Findings, output: Study) -> None:
         return
     for table in findings.tables:
         if len(table.frame) > _SHOWN:
-            sentence(f"{table.title}: {len(table.frame)} rows in tables/{table.key}.csv")
+            sentence(
+                f"{table.title}: {len(table.frame)} rows in tables/{table.key}.csv"
+            )
         else:
             print_table(table)
-    for line in (*findings.sentences, f"{'Tables' if missing else 'Tables and charts'}: {folder}"):
+    for line in (
+        *findings.sentences,
+        f"{'Tables' if missing else 'Tables and charts'}: {folder}",
+    ):
         sentence(line)
 
 
@@ -212,7 +233,10 @@ def factors_command(
     correlation over occupations, not a cause.
     """
     table = None if factors is None else read_factors(factors)
-    finish(factor_findings(Run.load(run), table=table, measure=measure, weights=weights), output)
+    finish(
+        factor_findings(Run.load(run), table=table, measure=measure, weights=weights),
+        output,
+    )
 
 
 def sensitivity_command(run: Path = RUN, *, output: VIEW) -> None:
@@ -227,22 +251,30 @@ def table_command(
     number: str = argument("N", "1, 2, 3 or 5."),
     models: list[str] | None = MODELS,
     *,
-    study: Annotated[Study, "contexts", "single_token", "tolerance", "criterion", _AUDIT, _OUTPUT],
+    study: Annotated[
+        Study, "contexts", "single_token", "tolerance", "criterion", _AUDIT, _OUTPUT
+    ],
 ) -> None:
     """Risks of models beside the paper's Table 1 (gender), 2 (race), 3 (religion, disability) or 5.
 
     Table 5 is gender in Chinese. Table 4 compares sources of contexts: study sources.
     """
     name = f"table{number}"
-    tables = {key: load_topic(table.topic) for key, table in printed_beside(name).items()}
+    tables = {
+        key: load_topic(table.topic) for key, table in printed_beside(name).items()
+    }
     if not tables:
-        studies = dict.fromkeys(table.study for table in printed().values() if table.study)
+        studies = dict.fromkeys(
+            table.study for table in printed().values() if table.study
+        )
         numbers = ", ".join(study.removeprefix("table") for study in studies)
         raise SettingsError(
             f"study table: expected one of {numbers}, found {number} (Table 4: study sources)"
         )
     asked = study.models(models, name)
-    parts = [(key, asked, t, study_contexts(t, study.contexts)) for key, t in tables.items()]
+    parts = [
+        (key, asked, t, study_contexts(t, study.contexts)) for key, t in tables.items()
+    ]
     plan = plan_of(name, parts, study.settings)
     carry_out(plan, partial(table_findings, study=name), study)
 
@@ -255,7 +287,9 @@ def size_command(
     """The trend of the risks with model size in a family of models (Figure 7)."""
     topic = load_topic(study.topic)
     contexts = study_contexts(topic, study.contexts)
-    plan = plan_of("size", [("", study.models(models, "size"), topic, contexts)], study.settings)
+    plan = plan_of(
+        "size", [("", study.models(models, "size"), topic, contexts)], study.settings
+    )
     carry_out(plan, partial(size_findings, seed=study.settings.seed), study)
 
 
@@ -282,10 +316,14 @@ def alignment_command(
 def knowledge_command(
     models: list[str] = argument("MODEL...", "Models, as for audit."),
     facts: Path | None = option(
-        None, help="A TOML file with your own facts.", unset="capitals, authors, elements"
+        None,
+        help="A TOML file with your own facts.",
+        unset="capitals, authors, elements",
     ),
     exponent: float = option(
-        0.5, help="Exponent a of J(p) = p^a, above 0 and at most 1.", allowed=ranges.SHARE_ABOVE_0
+        0.5,
+        help="Exponent a of J(p) = p^a, above 0 and at most 1.",
+        allowed=ranges.SHARE_ABOVE_0,
     ),
     *,
     study: Annotated[Study, _LOADED, _OUTPUT],
@@ -301,19 +339,31 @@ def knowledge_command(
 
 
 def fixes_command(
-    model: str = argument("MODEL", "A model, as for audit; or run:FOLDER, a finished run."),
+    model: str = argument(
+        "MODEL", "A model, as for audit; or run:FOLDER, a finished run."
+    ),
     fix: list[str] = option(
         help="What is done to it; may be repeated. ganguli, si, tamkin: debiasing prompts of the "
         "literature; system:FILE: your prompt; prefix:TEXT: a text before the sentence; steer or "
         "steer:LAYER: a steering vector; adapter:FOLDER; model:NAME; run:FOLDER."
     ),
     also: str | None = option(
-        None, help="Topics that the fixes were not made for, such as race,religion.", unset="none"
+        None,
+        help="Topics that the fixes were not made for, such as race,religion.",
+        unset="none",
     ),
     no_facts: bool = option(False, help="Leave out facts and perplexity."),
     *,
     study: Annotated[
-        Study, _QUESTION, _AUDIT, "chat", "replies", "out", "only_plan", "fresh", "json_output"
+        Study,
+        _QUESTION,
+        _AUDIT,
+        "chat",
+        "replies",
+        "out",
+        "only_plan",
+        "fresh",
+        "json_output",
     ],
 ) -> None:
     """Did a fix remove the lean, or turn it into swing, silence or another bias?
@@ -323,12 +373,21 @@ def fixes_command(
     """
     fixes, folder = [read_fix(text) for text in fix], study.folder("fixes")
     facts = () if no_facts else read_facts()
-    others = [load_topic(name.strip()) for name in (also or "").split(",") if name.strip()]
-    topics = [(load_topic(study.topic), study.contexts), *((other, None) for other in others)]
+    others = [
+        load_topic(name.strip()) for name in (also or "").split(",") if name.strip()
+    ]
+    topics = [
+        (load_topic(study.topic), study.contexts),
+        *((other, None) for other in others),
+    ]
     asked = [(topic, study_contexts(topic, contexts)) for topic, contexts in topics]
     plan = fixes_plan(model, fixes, folder, asked, study.settings, facts)
-    findings = partial(fixes_findings, fixes=fixes, out=folder, model=model, facts=facts)
-    carry_out(plan, findings, study, before=partial(prepare, plan, fixes, folder, study.fresh))
+    findings = partial(
+        fixes_findings, fixes=fixes, out=folder, model=model, facts=facts
+    )
+    carry_out(
+        plan, findings, study, before=partial(prepare, plan, fixes, folder, study.fresh)
+    )
 
 
 def sources_command(
@@ -348,7 +407,9 @@ def sources_command(
     asked = study.models(models, "sources")
     if len(asked) < 2:
         raise SettingsError("study sources: expected at least two models to rank")
-    plan = plan_of("sources", [(name, asked, topic, chosen) for name, chosen in sets], settings)
+    plan = plan_of(
+        "sources", [(name, asked, topic, chosen) for name, chosen in sets], settings
+    )
     carry_out(plan, partial(sources_findings, seed=settings.seed), study)
 
 
@@ -370,7 +431,9 @@ def figures_command(
     Of tables of preferences (as for import table) the leanings, with system bias and deviation.
     """
     if all(path.is_file() for path in runs):
-        finish(leaning_findings([(path.stem, read_table(path)) for path in runs]), output)
+        finish(
+            leaning_findings([(path.stem, read_table(path)) for path in runs]), output
+        )
         return
     opened = [Run.load(path) for path in runs]
     named = list(zip(run_names(opened), opened, strict=True))
@@ -380,7 +443,16 @@ def figures_command(
 #: The keys of --train.
 _TRAINING = keys_of_settings(
     toxicity.Training,
-    ("epochs", "learning_rate", "warmup", "batch", "accumulation", "max_tokens", "lora", "rank"),
+    (
+        "epochs",
+        "learning_rate",
+        "warmup",
+        "batch",
+        "accumulation",
+        "max_tokens",
+        "lora",
+        "rank",
+    ),
 )
 
 
@@ -407,8 +479,12 @@ def toxicity_command(
     The texts are never printed. The trained model stays in the study's folder: do not deploy it.
     """
     folder, seed = study.folder("toxicity"), study.settings.seed
-    chosen = toxicity.some_of(toxicity.read_texts(texts, where=where or ()), max_texts, seed=seed)
-    given = values_from_texts(toxicity.Training, train or (), list(_TRAINING), where="--train")
+    chosen = toxicity.some_of(
+        toxicity.read_texts(texts, where=where or ()), max_texts, seed=seed
+    )
+    given = values_from_texts(
+        toxicity.Training, train or (), list(_TRAINING), where="--train"
+    )
     training = toxicity.Training(**given, seed=seed)
     plan = toxicity.toxicity_plan(model, folder, **study.question)
     how: dict[str, Any] = {"training": training, "fresh": study.fresh}
@@ -474,7 +550,9 @@ def versions_command(
                 temperatures=temperature or TEMPERATURES,
                 models=score_with or ("pocket:bert",),
                 versions=replace(settings, n=n, model=writer),
-                settings=ReliabilitySettings(versions=None, seed=seed, load=settings.load),
+                settings=ReliabilitySettings(
+                    versions=None, seed=seed, load=settings.load
+                ),
                 out=folder,
                 fresh=output.fresh,
                 progress=watch,

@@ -30,7 +30,12 @@ from clinometer.settings import COUNT, SEED
 from clinometer.storage.atomic import output_file
 from clinometer.storage.resumable import RecordPart
 from clinometer.storage.rows import is_number, no_formula, reading, without_quote
-from clinometer.storage.untrusted import MOST_RECORD, check_columns, read_bytes, read_text
+from clinometer.storage.untrusted import (
+    MOST_RECORD,
+    check_columns,
+    read_bytes,
+    read_text,
+)
 from clinometer.topics.conversation import conversation_problem, is_conversation
 from clinometer.topics.prompt import X, Y
 
@@ -70,7 +75,9 @@ def template_problem(text: str) -> str | None:
             return f"expected {slot} once, found {written}; write the slot as {slot}"
     slot = X if text.count(X) != 1 else Y
     times = text.count(slot) or "none"
-    return f"expected {slot} once, found {times}; a template needs [X] and [Y] once each"
+    return (
+        f"expected {slot} once, found {times}; a template needs [X] and [Y] once each"
+    )
 
 
 def write_count(count: float) -> str:
@@ -200,10 +207,15 @@ class ContextSet:
                 first.append(row)
             added[cleaned] = added.get(cleaned, 0.0) + number
         if not math.isfinite(sum(added.values())):
-            raise ContextError(f"{where}: counts: expected a finite sum, found infinity")
+            raise ContextError(
+                f"{where}: counts: expected a finite sum, found infinity"
+            )
         object.__setattr__(self, "templates", tuple(added))
         object.__setattr__(self, "counts", tuple(added.values()))
-        firsts = {column: tuple(values[row] for row in first) for column, values in extra.items()}
+        firsts = {
+            column: tuple(values[row] for row in first)
+            for column, values in extra.items()
+        }
         object.__setattr__(self, "extra", firsts)
         object.__setattr__(self, "merged", self.merged + len(templates) - len(added))
 
@@ -214,7 +226,9 @@ class ContextSet:
         return hash(self.sha256)
 
     def __repr__(self) -> str:
-        return f"ContextSet({self.name!r}, {len(self)} contexts, n_eff {self.n_eff:.1f})"
+        return (
+            f"ContextSet({self.name!r}, {len(self)} contexts, n_eff {self.n_eff:.1f})"
+        )
 
     @cached_property
     def ids(self) -> tuple[str, ...]:
@@ -238,7 +252,9 @@ class ContextSet:
     def sha256(self) -> str:
         """Of the lines "template TAB count", in the order of the templates' code points."""
         rows = sorted(zip(self.templates, self.counts, strict=True))
-        lines = "".join(f"{template}\t{write_count(count)}\n" for template, count in rows)
+        lines = "".join(
+            f"{template}\t{write_count(count)}\n" for template, count in rows
+        )
         return hashlib.sha256(lines.encode()).hexdigest()
 
     def draw(self, n: int, *, seed: int) -> ContextSet:
@@ -269,16 +285,22 @@ class ContextSet:
             source=self.sha256,
             design="priority",
         )
-        return self._rows(rows.tolist(), counts=standing_for.tolist(), about={"drawn": about})
+        return self._rows(
+            rows.tolist(), counts=standing_for.tolist(), about={"drawn": about}
+        )
 
     def top(self, n: int) -> ContextSet:
         """The n most frequent contexts, most frequent first; ties in alphabetical order."""
         COUNT.check("top: n", n)
         n = int(n)
-        order = sorted(range(len(self)), key=lambda row: (-self.counts[row], self.templates[row]))
+        order = sorted(
+            range(len(self)), key=lambda row: (-self.counts[row], self.templates[row])
+        )
         about = TopRecord(n=n, source=self.sha256)
         rows = order[:n]
-        return self._rows(rows, counts=[self.counts[r] for r in rows], about={"top": about})
+        return self._rows(
+            rows, counts=[self.counts[r] for r in rows], about={"top": about}
+        )
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> ContextSet:
@@ -297,25 +319,38 @@ class ContextSet:
         writer.writerows([no_formula(value) for value in row] for row in rows)
         content = buffer.getvalue().encode()
         if path.suffix == ".gz":
-            content = gzip.compress(content, mtime=0)  # the same content gives the same file
+            content = gzip.compress(
+                content, mtime=0
+            )  # the same content gives the same file
         about = {"schema_version": 1, "name": self.name, "sha256": self.sha256}
         about |= {"n": len(self), "n_eff": self.n_eff, **self.metadata.to_dict()}
         try:
-            described = json.dumps(about, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+            described = (
+                json.dumps(about, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+            )
         except (TypeError, ValueError) as exc:
-            raise ContextError(f"{sidecar}: the metadata cannot be written as JSON: {exc}") from exc
+            raise ContextError(
+                f"{sidecar}: the metadata cannot be written as JSON: {exc}"
+            ) from exc
         for file, data in ((path, content), (sidecar, described.encode())):
             with output_file(file, error=ContextError) as beside:
                 beside.write_bytes(data)
 
     def _rows(
-        self, rows: Sequence[int], *, counts: Sequence[float], about: Mapping[str, object]
+        self,
+        rows: Sequence[int],
+        *,
+        counts: Sequence[float],
+        about: Mapping[str, object],
     ) -> ContextSet:
         return replace(
             self,
             templates=tuple(self.templates[row] for row in rows),
             counts=tuple(counts),
-            extra={column: tuple(v[row] for row in rows) for column, v in self.extra.items()},
+            extra={
+                column: tuple(v[row] for row in rows)
+                for column, v in self.extra.items()
+            },
             metadata=self.metadata.model_copy(update=dict(about)),
         )
 
@@ -334,15 +369,21 @@ def context_ids(texts: Sequence[str]) -> tuple[str, ...]:
     return tuple(ids)
 
 
-def _checked(template: object, count: object, *, row: int, where: str) -> tuple[str, float]:
+def _checked(
+    template: object, count: object, *, row: int, where: str
+) -> tuple[str, float]:
     if not isinstance(template, str):
-        raise ContextError(f"{where}: template {row + 1}: expected a text, found {template!r}")
+        raise ContextError(
+            f"{where}: template {row + 1}: expected a text, found {template!r}"
+        )
     cleaned = clean_template(template)
     if problem := template_problem(cleaned):
         raise ContextError(f"{where}: template {row + 1}: {problem}")
     where = f"{where}: template {row + 1}: count: expected a number above 0, found"
     try:
-        number = float(count) if isinstance(count, (float, int, np.number)) else math.nan
+        number = (
+            float(count) if isinstance(count, (float, int, np.number)) else math.nan
+        )
     except OverflowError:
         raise ContextError(f"{where} one of more than 308 digits") from None
     if isinstance(count, bool) or not (math.isfinite(number) and number > 0):
@@ -350,9 +391,13 @@ def _checked(template: object, count: object, *, row: int, where: str) -> tuple[
     return cleaned, number
 
 
-def _checked_column(column: str, values: Sequence[str], *, where: str) -> tuple[str, ...]:
+def _checked_column(
+    column: str, values: Sequence[str], *, where: str
+) -> tuple[str, ...]:
     if column in COLUMNS or not column.strip():
-        raise ContextError(f"{where}: extra: expected a new column name, found {column!r}")
+        raise ContextError(
+            f"{where}: extra: expected a new column name, found {column!r}"
+        )
     if isinstance(values, str) or not all(isinstance(value, str) for value in values):
         raise ContextError(f"{where}: extra.{column}: expected a list of texts")
     return tuple(" ".join(value.split()) for value in values)
@@ -376,7 +421,10 @@ def read_set(path: Path, *, shown: str | None = None) -> ContextSet:
                 f"{shown}: line {line}: count: expected a number above 0, found {said[:40]!r}"
             )
         counts.append(count)
-    templates, extra = columns["template"], {c: v for c, v in columns.items() if c not in COLUMNS}
+    templates, extra = (
+        columns["template"],
+        {c: v for c, v in columns.items() if c not in COLUMNS},
+    )
     if not templates:
         raise ContextError(f"{shown}: expected at least one template, found none")
     numeric = [c for c, values in extra.items() if all(map(_count, values))]
@@ -391,9 +439,13 @@ def read_set(path: Path, *, shown: str | None = None) -> ContextSet:
             data = read_bytes(sidecar, most=MOST_RECORD)
         about = Sidecar.from_json(data, sidecar, error=ContextError)
     of_content = Sidecar.model_fields.keys() - SetMetadata.model_fields.keys()
-    metadata = SetMetadata(**{k: v for k, v in about.to_dict().items() if k not in of_content})
+    metadata = SetMetadata(
+        **{k: v for k, v in about.to_dict().items() if k not in of_content}
+    )
     try:
-        contexts = ContextSet(about.name or sidecar.stem, templates, counts, extra, metadata)
+        contexts = ContextSet(
+            about.name or sidecar.stem, templates, counts, extra, metadata
+        )
     except ContextError as exc:
         # The set checks its templates; only a failure is traced back to its line.
         for line, template in zip(lines, templates, strict=True):
@@ -455,7 +507,9 @@ def _header(row: list[str], *, where: str) -> list[str]:
             "one sentence on each line of a .txt file"
         )
     if "" in header:
-        raise ContextError(f"{where}: expected a name for every column, found none for one")
+        raise ContextError(
+            f"{where}: expected a name for every column, found none for one"
+        )
     return header
 
 

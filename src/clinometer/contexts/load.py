@@ -10,7 +10,13 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from clinometer.contexts.context_set import COLUMNS, READ, ContextSet, SetMetadata, read_set
+from clinometer.contexts.context_set import (
+    COLUMNS,
+    READ,
+    ContextSet,
+    SetMetadata,
+    read_set,
+)
 from clinometer.errors import ContextError, closest
 from clinometer.topics import Topic
 
@@ -82,10 +88,14 @@ def own_contexts(contexts: Iterable[str] | pd.DataFrame) -> ContextSet:
     frame: Any = contexts
     if "template" not in frame:
         columns = ", ".join(map(str, frame.columns))
-        raise ContextError(f"contexts: expected a column template, found {columns or 'none'}")
+        raise ContextError(
+            f"contexts: expected a column template, found {columns or 'none'}"
+        )
     counts = frame["count"] if "count" in frame else [1.0] * len(frame)
     labels = {str(c): frame[c].astype(str).tolist() for c in frame if c not in COLUMNS}
-    return ContextSet("own", frame["template"].tolist(), [float(n) for n in counts], labels)
+    return ContextSet(
+        "own", frame["template"].tolist(), [float(n) for n in counts], labels
+    )
 
 
 def default_contexts(topic: Topic) -> ContextSet:
@@ -145,7 +155,9 @@ def family(topic: str) -> str:
 def suggestion(topic: Topic) -> str:
     """What to give as --contexts for this topic: first the names of built-in sets that suit it."""
     names = [source for source in SOURCES if _of_source(source, topic)]
-    paper = _of_source("paper", topic) or ("paper-race" if topic.name in ADJECTIVES else None)
+    paper = _of_source("paper", topic) or (
+        "paper-race" if topic.name in ADJECTIVES else None
+    )
     names += [paper] if paper else []
     if not names:
         return "give your own .csv or .txt file; 'clinometer list contexts' lists the built-in ones"
@@ -156,7 +168,10 @@ def _of_source(source: str, topic: Topic | None) -> str | None:
     """The built-in set of a source for a topic; crossed topics take that of their first part."""
     if topic is None:
         return None
-    names = [topic.name, *([family(topic.name)] if _primary(topic.language) == "en" else [])]
+    names = [
+        topic.name,
+        *([family(topic.name)] if _primary(topic.language) == "en" else []),
+    ]
     sets = [f"{source}-{name}" for name in names]
     return next((name for name in sets if name in builtin_contexts()), None)
 
@@ -174,4 +189,6 @@ def _unknown(name: str, topic: Topic | None) -> str:
         return f"contexts {name!r}: no set of this source {of}; {choices}"
     own = ", and your own by its path, such as ./my.csv" if topic is None else ""
     near = closest(name, (*builtin_contexts(), *SOURCES))
-    return f"contexts {name!r}: no built-in context set of this name; {choices}{own}{near}"
+    return (
+        f"contexts {name!r}: no built-in context set of this name; {choices}{own}{near}"
+    )

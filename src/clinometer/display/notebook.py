@@ -19,7 +19,10 @@ _LONGEST = 120
 
 
 def titled_html(
-    title: str, headings: Sequence[str], rows: Sequence[Sequence[object]], note: str = ""
+    title: str,
+    headings: Sequence[str],
+    rows: Sequence[Sequence[object]],
+    note: str = "",
 ) -> str:
     """A table under a title, in which every cell is text, with a note below; a long table is cut,
     and the note says so."""
@@ -27,7 +30,9 @@ def titled_html(
         note = f"{len(rows) - _MOST_ROWS:,} more rows" + (f"; {note}" if note else "")
     head = "".join(f'<th style="text-align:left">{_cell(h)}</th>' for h in headings)
     body = "".join(
-        "<tr>" + "".join(f'<td style="text-align:left">{_cell(c)}</td>' for c in row) + "</tr>"
+        "<tr>"
+        + "".join(f'<td style="text-align:left">{_cell(c)}</td>' for c in row)
+        + "</tr>"
         for row in rows[:_MOST_ROWS]
     )
     return (

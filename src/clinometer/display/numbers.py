@@ -18,7 +18,9 @@ def risk(value: float | None) -> str:
     return MISSING if value is None else _signed(f"{value:.3f}")
 
 
-def between(low: float | None, high: float | None, *, to: str = "–", missing: str = "") -> str:
+def between(
+    low: float | None, high: float | None, *, to: str = "–", missing: str = ""
+) -> str:
     """The ends of an interval: 0.455–0.507; with more digits where three would make them equal.
 
     >>> between(0.0001, 0.0004), between(0.2, 0.2), between(-0.22, 0.649), between(None, 1.0)

@@ -168,7 +168,9 @@ class Table:
             )
             if inside or name in self.hidden:
                 continue
-            ends = ("low", "high") if name == "value" else (f"{name}_low", f"{name}_high")
+            ends = (
+                ("low", "high") if name == "value" else (f"{name}_low", f"{name}_high")
+            )
             both = all(end in names and end not in self.hidden for end in ends)
             heading, kind = _about(name)
             if name in self.as_printed:
@@ -180,13 +182,17 @@ class Table:
         """The cells of each row, in the order of `combined`."""
         columns = self.combined()
         last = {c: self.frame[f"{c}_rank"].max() for c in self.as_printed}
-        for record in self.frame.head(len(self.frame) if most is None else most).to_dict("records"):
+        for record in self.frame.head(
+            len(self.frame) if most is None else most
+        ).to_dict("records"):
             marks = {
                 c: "best" if record[f"{c}_rank"] == 1 else "worst"
                 for c in self.as_printed
                 if last[c] > 1 and record[f"{c}_rank"] in (1, last[c])
             }
-            yield [_cell(column, record, marks.get(column.name, "")) for column in columns]
+            yield [
+                _cell(column, record, marks.get(column.name, "")) for column in columns
+            ]
 
 
 def _about(column: str) -> tuple[str, str]:

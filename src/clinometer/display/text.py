@@ -25,7 +25,9 @@ def brief(text: object, length: int = 60) -> str:
     if len(line) <= length:
         return line
     cut = line[: length - 1].rstrip()
-    while cut and unicodedata.combining(line[len(cut)]):  # never between a letter and its accent
+    while cut and unicodedata.combining(
+        line[len(cut)]
+    ):  # never between a letter and its accent
         cut = cut[:-1]
     return cut + "…"
 
@@ -120,6 +122,8 @@ _OF_SECRETS = re.compile(r"(?i)CLINOMETER_APP_\w+|\w*(KEY|TOKEN|SECRET|PASS)\w*"
 def without_keys(text: str) -> str:
     """A text that may repeat a secret of the environment, such as a traceback."""
     secrets = {v for name, v in os.environ.items() if _OF_SECRETS.fullmatch(name)}
-    for secret in sorted(filter(lambda value: len(value) > 3, secrets), key=len, reverse=True):
+    for secret in sorted(
+        filter(lambda value: len(value) > 3, secrets), key=len, reverse=True
+    ):
         text = text.replace(secret, "[key]")
     return text

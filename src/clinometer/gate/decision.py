@@ -73,7 +73,9 @@ class GatedRow(Plain):
         changed = f"{HEADINGS.get(self.what)} has changed by {amount(rise.value)}"
         if self.unit:
             verb = "shrunk" if rise.value < 0 else "grown"
-            changed = f"The lean of {self.what} has {verb} by {abs(rise.value):.2f}{unit}"
+            changed = (
+                f"The lean of {self.what} has {verb} by {abs(rise.value):.2f}{unit}"
+            )
         if rise.low is None or rise.high is None:
             return f"{changed}; these contexts give no interval."
         where = {"worse": "all of it above", "cannot tell": "on both sides of"}
@@ -86,7 +88,10 @@ class GatedRow(Plain):
         kind, signed = ("points", "signed points") if self.unit else ("risk", "signed")
         name = HEADINGS.get(self.what) or f"lean, {self.what} ({self.unit})"
         rise = self.rise
-        both = [show(value, signed if self.unit else kind) for value in (self.run, self.baseline)]
+        both = [
+            show(value, signed if self.unit else kind)
+            for value in (self.run, self.baseline)
+        ]
         if rise is None or rise.low is None:
             return name, *both, show(rise and rise.value, signed), "–", self.verdict
         ends = f"{show(rise.low, signed)} to {show(rise.high, signed)}"
@@ -162,7 +167,11 @@ def decide(
     called "not worse" in at most 5 % of the decisions, and one that is worse by less is called
     "worse" in at most 5 %. Runs with the same answers in every cell are "not worse".
     """
-    given = {"margin": margin, "margin_points": margin_points, "margin_rate": margin_rate}
+    given = {
+        "margin": margin,
+        "margin_points": margin_points,
+        "margin_rate": margin_rate,
+    }
     for name, value in given.items():
         if value is not None:
             POSITIVE.check(name, value)
@@ -179,7 +188,10 @@ def decide(
     if wanted is not None:
         rows = _risk_rows(found, wanted, margin)
     else:
-        unit, of_lean = unit_of(pair[0]), 100 * (margin if margin_rate is None else margin_rate)
+        unit, of_lean = (
+            unit_of(pair[0]),
+            100 * (margin if margin_rate is None else margin_rate),
+        )
         if unit == "points":
             length = pair[0].preferences.grid.criterion.length
             of_lean = margin * length if margin_points is None else margin_points
@@ -214,7 +226,9 @@ def decide(
     )
 
 
-def _risk_rows(found: Comparison, wanted: Sequence[str], margin: float) -> list[GatedRow]:
+def _risk_rows(
+    found: Comparison, wanted: Sequence[str], margin: float
+) -> list[GatedRow]:
     """The risks that decide."""
     values = {(r.model, r.measure): r.value for r in found.ranks}
     rows = {}
@@ -286,8 +300,13 @@ class Silence:
     def of(cls, run: Run, baseline: Run) -> Silence:
         p, q = run.preferences, baseline.preferences
         x = [q.groups.index(group) for group in p.groups if group in q.groups]
-        c = [q.contexts.index(context) for context in p.contexts if context in q.contexts]
-        own = [p.groups.index(q.groups[i]) for i in x], [p.contexts.index(q.contexts[i]) for i in c]
+        c = [
+            q.contexts.index(context) for context in p.contexts if context in q.contexts
+        ]
+        own = (
+            [p.groups.index(q.groups[i]) for i in x],
+            [p.contexts.index(q.contexts[i]) for i in c],
+        )
         asked = q.observed[np.ix_(x, c)]
         lacking = asked & ~p.observed[np.ix_(*own)]
         every = q.grid.context_weights * q.group_weights[:, None] * q.observed
@@ -342,7 +361,9 @@ def _same_answers(a: Run, b: Run) -> bool:
     )
 
 
-def _reason(verdict: Verdict, rows: Sequence[GatedRow], found: Comparison, silence: Silence) -> str:
+def _reason(
+    verdict: Verdict, rows: Sequence[GatedRow], found: Comparison, silence: Silence
+) -> str:
     if silence.groups:
         return f"{silence.sentence()}: groups without an answer count against it."
     deciding = [row for row in rows if row.verdict == verdict] or list(rows)
@@ -371,7 +392,9 @@ def _reason(verdict: Verdict, rows: Sequence[GatedRow], found: Comparison, silen
         if rise.low is not None and rise.high is not None
     )
     if times <= 1:
-        return f"{said} The change is too near the margin for these contexts to place it."
+        return (
+            f"{said} The change is too near the margin for these contexts to place it."
+        )
     return (
         f"{said} Equal models would need about {math.ceil(times * found.n_eff):,} effective "
         "contexts to be told from one that is worse by the margin; these are "
@@ -388,11 +411,15 @@ def _notes(
 ) -> list[str]:
     notes = []
     if any(row.unit and row.run * row.baseline < 0 for row in rows):
-        notes.append("A lean across the mean from the baseline's has grown by what is beyond it.")
+        notes.append(
+            "A lean across the mean from the baseline's has grown by what is beyond it."
+        )
     scales = {one.preferences.categories for one in pair}
     if len(scales) > 1:
         each = " and ".join(sorted(f"{scale[0]} … {scale[-1]}" for scale in scales))
-        notes.append(f"The runs hold other scores ({each}); both are compared on one scale.")
+        notes.append(
+            f"The runs hold other scores ({each}); both are compared on one scale."
+        )
     if silence.both < 1:
         notes.append(f"{percent(silence.both)} of the baseline was compared.")
     if resampling := resampling_note(list(zip(names, pair, strict=True))):
@@ -404,7 +431,9 @@ def _notes(
         if was.get(key) != now.get(key)
     ]
     if differing:
-        notes.append(f"The runs were scored with other settings: {', '.join(differing)}.")
+        notes.append(
+            f"The runs were scored with other settings: {', '.join(differing)}."
+        )
     if any(one.preferences.noisy for one in pair):
         notes.append("So few replies a cell that most of R may be dice, in either run.")
     elif any(one.preferences.answers is not None for one in pair):
@@ -413,7 +442,9 @@ def _notes(
         notes.append(f"{silence.sentence()}; the upper end counts them as the worst.")
     if others := found.missing_cells - silence.cells:
         notes.append(f"{counted(others, 'cell')} that the baseline lacks left out.")
-    if left := [name for name in pair[1].preferences.groups if name not in found.groups]:
+    if left := [
+        name for name in pair[1].preferences.groups if name not in found.groups
+    ]:
         notes.append(
             f"{counted(len(left), 'group')} of the baseline not compared: {', '.join(left[:5])}."
         )
@@ -442,7 +473,9 @@ def assert_not_worse(
     Returns the decision, whose `verdict` is "not worse", or "cannot tell" where that passes.
     """
     if cannot_tell not in ("fail", "pass"):
-        raise SettingsError(f"cannot_tell: expected fail or pass, found {cannot_tell!r}")
+        raise SettingsError(
+            f"cannot_tell: expected fail or pass, found {cannot_tell!r}"
+        )
     decision = decide(run, baseline, **how)
     pair, said = f"{decision.run} against {decision.baseline}", decision.verdict
     if said == "worse" or (said == "cannot tell" and cannot_tell == "fail"):

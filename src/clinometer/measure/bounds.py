@@ -34,7 +34,9 @@ def preference_bounds(
     lower = np.asarray(as_real(log_lower, name="log_lower"), dtype=np.float64)
     upper = np.asarray(as_real(log_upper, name="log_upper"), dtype=np.float64)
     if lower.shape != upper.shape or (upper < lower - 1e-6).any():
-        raise SettingsError("log_upper: expected at least log_lower everywhere, found less")
+        raise SettingsError(
+            "log_upper: expected at least log_lower everywhere, found less"
+        )
     used = counts.any(axis=1)
     counts, lower, upper = counts[used], lower[..., used], upper[..., used]
     top = upper.max(axis=-1, keepdims=True)
@@ -58,7 +60,9 @@ def _largest(
     for _ in range(_STEPS):
         p = np.where(share > best[..., None], most, least) * whole
         total = p.sum(axis=-1)
-        found = np.divide((p * share).sum(axis=-1), total, out=np.ones_like(total), where=total > 0)
+        found = np.divide(
+            (p * share).sum(axis=-1), total, out=np.ones_like(total), where=total > 0
+        )
         if (found <= best + 1e-15).all():
             break
         best = np.maximum(best, found)
@@ -93,10 +97,15 @@ def risk_bounds(grid: PreferenceGrid, low: FloatArray, high: FloatArray) -> Risk
     cells = grid.criterion.bounds(*s)
     means = grid.criterion.bounds(*((w[..., None] * end).sum(axis=1) for end in s))
     r, b = (
-        tuple(min(weighted_mean(end, grid.group_weights), grid.criterion.top) for end in ends)
+        tuple(
+            min(weighted_mean(end, grid.group_weights), grid.criterion.top)
+            for end in ends
+        )
         for ends in ([(w * end).sum(axis=1) for end in cells], means)
     )
-    return RiskBounds((r[0], r[1]), (b[0], b[1]), (max(0.0, r[0] - b[1]), max(0.0, r[1] - b[0])))
+    return RiskBounds(
+        (r[0], r[1]), (b[0], b[1]), (max(0.0, r[0] - b[1]), max(0.0, r[1] - b[0]))
+    )
 
 
 def risk_error(grid: PreferenceGrid, off: FloatArray) -> float:
@@ -121,7 +130,9 @@ def risk_error(grid: PreferenceGrid, off: FloatArray) -> float:
             for (low, high), (at, _) in ((ends.R, here.R), (ends.R_bias, here.R_bias))
         )
     w, groups = grid.shares()
-    return float(groups @ (w * grid.criterion.error(off, grid.references())).sum(axis=1))
+    return float(
+        groups @ (w * grid.criterion.error(off, grid.references())).sum(axis=1)
+    )
 
 
 def _stereotype_bounds(

@@ -17,11 +17,23 @@ from numpy.typing import ArrayLike
 from scipy.special import stdtr, stdtrit
 
 from clinometer.display.notebook import frame, titled_html
-from clinometer.display.numbers import MEASURES, MISSING, counted, p_relation, percent, show
+from clinometer.display.numbers import (
+    MEASURES,
+    MISSING,
+    counted,
+    p_relation,
+    percent,
+    show,
+)
 from clinometer.display.text import Plain
 from clinometer.errors import SettingsError
 from clinometer.measure.evidence import Evidence
-from clinometer.measure.grid import PreferenceArguments, PreferenceGrid, as_cells, read_preferences
+from clinometer.measure.grid import (
+    PreferenceArguments,
+    PreferenceGrid,
+    as_cells,
+    read_preferences,
+)
 from clinometer.measure.inference import Bracket, bracket, flipped, unit_means
 from clinometer.measure.preferences import Preferences
 from clinometer.settings import LEVEL, SEED
@@ -83,7 +95,9 @@ def compare(
     arrays = [as_cells(one) for one in p]
     models = as_labels(names, len(arrays), name="names")
     if len(arrays) < 2:
-        raise SettingsError(f"compare: expected at least two models, found {len(arrays)}")
+        raise SettingsError(
+            f"compare: expected at least two models, found {len(arrays)}"
+        )
     shape = arrays[0].shape
     for model, array in zip(models, arrays, strict=True):
         if array.shape != shape:
@@ -101,7 +115,9 @@ def compare(
         for one, n in zip(grids, replies, strict=True)
     ]
     pairs = list(itertools.combinations(range(len(grids)), 2))
-    joint = 1 - (1 - level) / len(pairs)  # of each interval, so that all together have `level`
+    joint = 1 - (1 - level) / len(
+        pairs
+    )  # of each interval, so that all together have `level`
     overall: list[Difference] = []
     by_group: list[Difference] = []
     for i, j in pairs:
@@ -111,7 +127,9 @@ def compare(
         each = _paired(a, b, slice(-1), level)
         _rule_out_opposites(each, a, b, level)
         by_group += _rows(pair, BY_GROUP, grid.groups, each)
-    values = dict(zip(MEASURES, np.array([one.value[:, -1] for one in found]).T, strict=True))
+    values = dict(
+        zip(MEASURES, np.array([one.value[:, -1] for one in found]).T, strict=True)
+    )
     exact = all(n is None for n in replies)
     if exact and not grid.relative and shape[0] > 1:
         values["R_between"], tests = _between(grids, clusters, pairs, joint)
@@ -153,7 +171,10 @@ def _along(a: Bracket, b: Bracket) -> list[tuple[FloatArray, FloatArray]]:
 def _paired(a: Bracket, b: Bracket, columns: slice, level: float) -> FloatArray:
     """[4,3,T], differences of two models in the same units with their low, high and p, from what
     each contributes along several lines: the farthest ends and the largest p."""
-    gap, slack = snap(a.value - b.value)[:, columns], np.abs(a.half - b.half)[:, columns].ravel()
+    gap, slack = (
+        snap(a.value - b.value)[:, columns],
+        np.abs(a.half - b.half)[:, columns].ravel(),
+    )
     gap = gap + np.where(a.weights[:, columns].any(axis=0), 0.0, np.nan)
     weights = np.tile(a.weights[:, columns], 3)
     found = []
@@ -166,7 +187,9 @@ def _paired(a: Bracket, b: Bracket, columns: slice, level: float) -> FloatArray:
     return np.stack([gap, *(part.reshape(gap.shape) for part in ends)])
 
 
-def _rule_out_opposites(tested: FloatArray, a: Bracket, b: Bracket, level: float) -> None:
+def _rule_out_opposites(
+    tested: FloatArray, a: Bracket, b: Bracket, level: float
+) -> None:
     """Leave r^b of a group open where both models may lean equally far, in opposite directions.
 
     What moves both in one context moves one of them away from parity and the other towards it, and
@@ -193,7 +216,11 @@ def _rows(
     """Of two models, with p_corrected for that many pairs of models, as their intervals are; or
     without `pairs` over all of these rows."""
     p = tested[3]
-    of_all = holm(p.ravel()).reshape(p.shape) if pairs is None else np.minimum(p * pairs, 1.0)
+    of_all = (
+        holm(p.ravel()).reshape(p.shape)
+        if pairs is None
+        else np.minimum(p * pairs, 1.0)
+    )
     return [
         Difference(*pair, measure, group, *map(plain, (*tested[:, m, x], of_all[m, x])))
         for m, measure in enumerate(measures)
@@ -213,7 +240,9 @@ def _between(
     first, second = np.array(pairs).T
     d = (each[first] - each[second]).T
     gap = snap(share @ d)
-    tested = np.stack([gap, *flipped(gap, d, np.tile(share[:, None], len(pairs)), level=level)])
+    tested = np.stack(
+        [gap, *flipped(gap, d, np.tile(share[:, None], len(pairs)), level=level)]
+    )
     return each @ share, [one[:, None, None] for one in tested.T]
 
 
@@ -284,7 +313,9 @@ class Difference(Plain):
     @property
     def shown(self) -> str:
         """The difference and its interval: +0.087 (+0.053 to +0.119)."""
-        return show(self.value, "signed") + (f" ({self.interval})" if self.interval else "")
+        return show(self.value, "signed") + (
+            f" ({self.interval})" if self.interval else ""
+        )
 
     @property
     def interval(self) -> str:
@@ -377,7 +408,13 @@ class Comparison(Plain):
             f"{len(self.groups)} groups, {self.n_contexts:,} contexts, {self.n_eff:,.1f} "
             f"effective; {percent(self.level)} intervals, p times the number of pairs"
         )
-        headings = ("first minus second", "risk", "difference", "interval", "p (corrected)")
+        headings = (
+            "first minus second",
+            "risk",
+            "difference",
+            "interval",
+            "p (corrected)",
+        )
         rows = [
             [
                 f"{d.a} − {d.b}",
@@ -424,15 +461,21 @@ def compare_unpaired(
     by_group: list[Difference] = []
     for i, j in pairs:
         pair = names[i], names[j]
-        each, whole = (_unpaired(one[i], one[j], units[i], units[j]) for one in (found, joint))
+        each, whole = (
+            _unpaired(one[i], one[j], units[i], units[j]) for one in (found, joint)
+        )
         by_group += _rows(pair, BY_GROUP, models[0].groups, each[..., :-1])
         overall += _rows(pair, MEASURES, (None,), whole[..., -1:], len(pairs))
-    values = dict(zip(MEASURES, np.array([one.value[:, -1] for one in found]).T, strict=True))
+    values = dict(
+        zip(MEASURES, np.array([one.value[:, -1] for one in found]).T, strict=True)
+    )
     sizes = tuple(
         ContextCount(model.grid.shape[1], one.n_eff)
         for model, one in zip(models, evidence, strict=True)
     )
-    clustered = any(len(u) < len(p.contexts) for u, p in zip(units, models, strict=True))
+    clustered = any(
+        len(u) < len(p.contexts) for u, p in zip(units, models, strict=True)
+    )
     return Comparison(
         models=tuple(names),
         groups=models[0].groups,
@@ -455,14 +498,18 @@ def _unpaired(a: Bracket, b: Bracket, of_a: list[str], of_b: list[str]) -> Float
     variance, freedom, away = [], [], []
     for one in (a, b):
         n = 1 / np.maximum((one.weights**2).sum(axis=0), ROUNDING) - 1.0
-        off = one.weights * (one.each - (one.weights * one.each).sum(axis=1, keepdims=True))
+        off = one.weights * (
+            one.each - (one.weights * one.each).sum(axis=1, keepdims=True)
+        )
         variance.append(np.where(n > ROUNDING, (off**2).sum(axis=1), np.nan))
         freedom.append(np.maximum(n, 1.0))
         away.append(off)
     _, in_a, in_b = np.intersect1d(of_a, of_b, return_indices=True)
     shared = (away[0][:, in_a] * away[1][:, in_b]).sum(axis=1)
     size = np.sqrt(variance[0] * variance[1])
-    rho = np.clip(np.divide(shared, size, out=np.zeros_like(size), where=size > 0), -1.0, 1.0)
+    rho = np.clip(
+        np.divide(shared, size, out=np.zeros_like(size), where=size > 0), -1.0, 1.0
+    )
 
     def arm(of_a: FloatArray, of_b: FloatArray) -> FloatArray:
         squared: FloatArray = of_a**2 + of_b**2 - 2 * rho * of_a * of_b
@@ -471,10 +518,14 @@ def _unpaired(a: Bracket, b: Bracket, of_a: list[str], of_b: list[str]) -> Float
     gap = snap(a.value - b.value) + np.where(np.isnan(size), np.nan, 0.0)
     below = arm(a.value - a.low, b.high - b.value)
     above = arm(a.high - a.value, b.value - b.low)
-    df = np.minimum(*freedom)  # of the smaller sample: far tails are those of its errors
+    df = np.minimum(
+        *freedom
+    )  # of the smaller sample: far tails are those of its errors
     reach = np.where(gap > 0, below, above)
     t = stdtrit(df, (1 + a.level) / 2) * np.abs(gap)
     far = np.divide(t, reach, out=np.where(t > 0, np.nan, 0.0), where=reach > ROUNDING)
-    known = np.where(np.isnan(far), np.nan, 0.0)  # no spread, and yet a difference: says little
+    known = np.where(
+        np.isnan(far), np.nan, 0.0
+    )  # no spread, and yet a difference: says little
     low, high = gap - below + known, gap + above + known
     return np.stack([snap(a.value - b.value), low, high, 2 * stdtr(df, -far)])

@@ -136,19 +136,25 @@ class Components:
     def parts(self) -> tuple[float, float, float]:
         """Lean, swing and dice, at least 0; a part that cannot be told is 0."""
         found = (self.lean, self.swing, self.dice)
-        lean, swing, dice = (0.0 if part is None else max(part.value, 0.0) for part in found)
+        lean, swing, dice = (
+            0.0 if part is None else max(part.value, 0.0) for part in found
+        )
         return lean, swing, dice
 
     def clear_groups(self) -> tuple[GroupPart, ...]:
         """Groups whose steady lean is clear, the largest first; none unless any lean is."""
         level = self.lean.level or 0.95
-        if self.p is None or self.p > 1 - level:  # one test decides whether anything is said
+        if (
+            self.p is None or self.p > 1 - level
+        ):  # one test decides whether anything is said
             return ()
         clear = [group for group in self.groups if group.clear(level)]
         return tuple(sorted(clear, key=lambda g: -max(map(abs, g.lean))))
 
 
-def split_replies(cells: CellMoments, names: Sequence[str], *, level: float = 0.95) -> Components:
+def split_replies(
+    cells: CellMoments, names: Sequence[str], *, level: float = 0.95
+) -> Components:
     """Lean, swing and dice of replies, with intervals.
 
     Args:
@@ -185,7 +191,9 @@ def split_replies(cells: CellMoments, names: Sequence[str], *, level: float = 0.
         share = d.W @ d.groups
 
         def estimate(value: float, without: FloatArray) -> Estimate:
-            low, high = (max(end, 0.0) for end in jackknife(value, without, share, level=level))
+            low, high = (
+                max(end, 0.0) for end in jackknife(value, without, share, level=level)
+            )
             return Estimate(value, low, high, level, "jackknife")
 
         of_lean, of_swing, of_dice = d.without()
@@ -199,7 +207,14 @@ def split_replies(cells: CellMoments, names: Sequence[str], *, level: float = 0.
         dice = None if once else estimate(v_dice, of_dice)
     asked = cells.n[cells.n > 0]
     return Components(
-        lean, swing, dice, p, tuple(groups), contexts, float(asked.mean()), "; ".join(notes)
+        lean,
+        swing,
+        dice,
+        p,
+        tuple(groups),
+        contexts,
+        float(asked.mean()),
+        "; ".join(notes),
     )
 
 
@@ -237,7 +252,9 @@ class Deviations:
         groups = groups / groups.sum()
         known = np.isfinite(cells.within) & seen
         weight = groups[:, None] * w * known
-        typical = (weight * np.where(known, cells.within, 0.0)).sum() / max(weight.sum(), 1e-300)
+        typical = (weight * np.where(known, cells.within, 0.0)).sum() / max(
+            weight.sum(), 1e-300
+        )
         within = np.where(known, cells.within, np.where(seen, typical, 0.0))
         dice = within / np.where(seen, cells.n, 1.0)  # the variance of a cell's mean
         mean = np.where(seen[..., None], cells.mean, 0.0)
@@ -310,13 +327,17 @@ class Deviations:
         apart = left**2 - ((W**2).sum(axis=0) - W**2)
         own = (z**2).sum(axis=-1)
         square = ((z.sum(axis=0) - z) ** 2).sum(axis=-1) - (own.sum(axis=0) - own)
-        lean = np.where(apart > 1e-9, square / np.maximum(apart, 1e-9), self.lean_squares())
+        lean = np.where(
+            apart > 1e-9, square / np.maximum(apart, 1e-9), self.lean_squares()
+        )
 
         def mean(values: FloatArray) -> FloatArray:
             """Weighted means over the cells of [X,C] without each unit, [U,X]."""
             sums = self.sums(values)
             rest = sums.sum(axis=0) - sums
-            return np.asarray(np.where(left > 1e-9, rest / np.maximum(left, 1e-9), rest))
+            return np.asarray(
+                np.where(left > 1e-9, rest / np.maximum(left, 1e-9), rest)
+            )
 
         g = self.groups
         swing = mean((self.d**2).sum(axis=-1) - self.noise) - lean
@@ -343,14 +364,20 @@ class Deviations:
         q = (W**2).sum(axis=0)
         off = (z - W * lean[:, 0]) ** 2 / np.where(W > 0, W, 1.0)
         error = np.sqrt(q / np.maximum(1 - q, 1e-9) * off.sum(axis=0))
-        reach = stdtrit(freedom, (1 + level) / 2) * (1.0 if D == 1 else math.sqrt(2)) * error
+        reach = (
+            stdtrit(freedom, (1 + level) / 2)
+            * (1.0 if D == 1 else math.sqrt(2))
+            * error
+        )
         low, high = shown[:, 0] - reach, shown[:, 0] + reach
         columns = (part.tolist() for part in (shown, low, high, p))
         rows = zip(names, *columns, strict=True)
         return [GroupPart(name, tuple(x), a, b, q) for name, x, a, b, q in rows]
 
 
-def box_test(square: float, noise: float, residuals: FloatArray, n: float, rank: int) -> float:
+def box_test(
+    square: float, noise: float, residuals: FloatArray, n: float, rank: int
+) -> float:
     """p of a squared lean being its noise alone, a quadratic form (Box's F): noise goes in
     (tr Σ)² / tr Σ² directions, at most `rank`, of which residuals [U,dims] of n degrees tell.
 

@@ -70,7 +70,9 @@ class Criterion:
 
     def __post_init__(self) -> None:
         if self.name not in CRITERIA:
-            raise SettingsError(f"criterion: expected {', '.join(CRITERIA)}; found {self.name!r}")
+            raise SettingsError(
+                f"criterion: expected {', '.join(CRITERIA)}; found {self.name!r}"
+            )
         NORM.check("norm", self.norm)
         object.__setattr__(self, "norm", float(self.norm))
         if self.name == "released" and self.norm == np.inf:
@@ -82,7 +84,8 @@ class Criterion:
                 "out, or ask for ratio"
             )
         if self.name == "points" and not (
-            len(self.points) > 1 and (np.diff(np.array(self.points, dtype=float)) > 0).all()
+            len(self.points) > 1
+            and (np.diff(np.array(self.points, dtype=float)) > 0).all()
         ):
             raise SettingsError(
                 "criterion: expected the categories to be numbers in rising order for points, "
@@ -152,7 +155,9 @@ class Criterion:
             value[at > 0] = 1.0 / self._divisor
         elif np.isinf(self.norm):
             first = np.argmax(at, axis=-1)[..., None]
-            np.put_along_axis(value, first, 1.0 * (np.take_along_axis(at, first, -1) > 0), axis=-1)
+            np.put_along_axis(
+                value, first, 1.0 * (np.take_along_axis(at, first, -1) > 0), axis=-1
+            )
         else:
             size = self(at)
             divisor = np.where(size > 0, size, 1.0)[..., None]
@@ -163,7 +168,9 @@ class Criterion:
         """The gradient at s times `along`, [..,K] -> [..]; `along` may have more dimensions in
         front."""
         value = self.gradient(at)
-        return np.asarray(sum(value[..., y] * along[..., y] for y in range(at.shape[-1])))
+        return np.asarray(
+            sum(value[..., y] * along[..., y] for y in range(at.shape[-1]))
+        )
 
     def error(self, off: FloatArray, star: FloatArray) -> FloatArray:
         """The most by which J can be off where no preference is off by more than `off` [..]."""
@@ -174,7 +181,9 @@ class Criterion:
         # Preferences sum to one: what some gain, the others lose.
         return np.asarray(np.minimum(off * (star.shape[-1] / 2), 1.0))
 
-    def bounds(self, low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def bounds(
+        self, low: FloatArray, high: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
         """The least and the most that J can be for s between low and high, [..,K] -> [..]."""
         if self.name in _RATIOS:
             return self(low), self(high)
@@ -276,7 +285,9 @@ def criterion(s: ArrayLike, norm: float = np.inf) -> FloatArray:
     NORM.check("norm", norm)
     array = np.asarray(as_real(s, name="s"), dtype=np.float64)
     if array.ndim < 1 or array.shape[-1] < 1:
-        raise SettingsError(f"s: expected categories on the last axis, found shape {array.shape}")
+        raise SettingsError(
+            f"s: expected categories on the last axis, found shape {array.shape}"
+        )
     # Category by category: numpy reduces a short last axis many times more slowly.
     positive = [np.maximum(array[..., y], 0.0) for y in range(array.shape[-1])]
     if norm == 1:
@@ -286,4 +297,6 @@ def criterion(s: ArrayLike, norm: float = np.inf) -> FloatArray:
         return np.asarray(top)
     # Factoring out the largest avoids overflow and returns a single positive s exactly.
     divisor = np.where(top > 0, top, 1.0)
-    return np.asarray(top * sum((part / divisor) ** norm for part in positive) ** (1.0 / norm))
+    return np.asarray(
+        top * sum((part / divisor) ** norm for part in positive) ** (1.0 / norm)
+    )

@@ -11,7 +11,12 @@ from numpy.typing import ArrayLike
 
 from clinometer.errors import SettingsError
 from clinometer.measure.grid import PreferenceGrid
-from clinometer.statistics.arrays import ROUNDING, FloatArray, as_list, normalize_weights
+from clinometer.statistics.arrays import (
+    ROUNDING,
+    FloatArray,
+    as_list,
+    normalize_weights,
+)
 
 
 def stereotype_sample(
@@ -63,7 +68,9 @@ def weighted_density(
 
     array = as_list(values, name="values")
     if not array.size or not np.isfinite(array).all():
-        raise SettingsError("values: expected a list of finite numbers, found none, or others")
+        raise SettingsError(
+            "values: expected a list of finite numbers, found none, or others"
+        )
     w = normalize_weights(weights, array.size, name="weights")
     array, w = array[w > 0], w[w > 0]
     if np.ptp(array) <= ROUNDING * max(1.0, float(np.abs(array).max())):
@@ -93,11 +100,15 @@ def context_influence(grid: PreferenceGrid) -> FloatArray:
     w, J, s = grid.shares()[0], grid.criterion, grid.stereotypes()
     parts, means = w * J(s), w[..., None] * s
     r, mean = parts.sum(axis=1, keepdims=True), means.sum(axis=1, keepdims=True)
-    left = (w < 1 - ROUNDING) & w.any(axis=1, keepdims=True)  # something remains without it
+    left = (w < 1 - ROUNDING) & w.any(
+        axis=1, keepdims=True
+    )  # something remains without it
     without = (r - parts - J(mean - means)) / np.where(left, 1 - w, 1.0)
     share = grid.group_weights[:, None] * left
     lost, total = (share * (r - J(mean) - without)).sum(axis=0), share.sum(axis=0)
-    return np.asarray(np.divide(lost, total, out=np.full(lost.shape, np.nan), where=total > 0))
+    return np.asarray(
+        np.divide(lost, total, out=np.full(lost.shape, np.nan), where=total > 0)
+    )
 
 
 # --- The shape of a distribution of risks --------------------------------------------------------
@@ -169,8 +180,12 @@ def distribution_characteristics(values: ArrayLike) -> Characteristics:
         sd=sd,
         skewness=float(stats.skew(x)),
         excess_kurtosis=float(stats.kurtosis(x)),
-        p_normal=float(stats.shapiro(x - mean).pvalue) if LEAST <= n <= MOST_SHAPIRO else None,
-        p_fat_tail=float(stats.kurtosistest(x, alternative="greater").pvalue) if kurtosis else None,
+        p_normal=float(stats.shapiro(x - mean).pvalue)
+        if LEAST <= n <= MOST_SHAPIRO
+        else None,
+        p_fat_tail=float(stats.kurtosistest(x, alternative="greater").pvalue)
+        if kurtosis
+        else None,
         hill=hill(np.sort(x), max(2, math.isqrt(n))),
     )
 

@@ -18,7 +18,13 @@ from clinometer.errors import SettingsError
 from clinometer.measure.criterion import Criterion
 from clinometer.measure.grid import PreferenceGrid
 from clinometer.measure.stereotype import group_mean
-from clinometer.statistics.arrays import BoolArray, FloatArray, IntArray, RealArray, as_real
+from clinometer.statistics.arrays import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    RealArray,
+    as_real,
+)
 
 SPLITS, CELLS = 24, 400_000
 """Random splits of the replies of a cell, fewer where there are more cells than this in all: with
@@ -28,7 +34,9 @@ WHOLE = 1e-3
 """How far p × replies may be from a whole number."""
 
 
-def unit_numbers(clusters: Sequence[object] | NDArray[Any] | None, C: int) -> NDArray[np.intp]:
+def unit_numbers(
+    clusters: Sequence[object] | NDArray[Any] | None, C: int
+) -> NDArray[np.intp]:
     """[C], the number of the unit that each context belongs to, in the order of their first one.
 
     >>> unit_numbers(["b", "a", "b"], 3).tolist()
@@ -38,7 +46,9 @@ def unit_numbers(clusters: Sequence[object] | NDArray[Any] | None, C: int) -> ND
         return np.arange(C, dtype=np.intp)
     labels = [str(label) for label in clusters]
     if isinstance(clusters, str) or len(labels) != C:
-        raise SettingsError(f"clusters: expected {C} labels, one a context, found {len(labels)}")
+        raise SettingsError(
+            f"clusters: expected {C} labels, one a context, found {len(labels)}"
+        )
     numbers = {label: i for i, label in enumerate(dict.fromkeys(labels))}
     return np.array([numbers[label] for label in labels], dtype=np.intp)
 
@@ -52,7 +62,9 @@ def by_unit(values: FloatArray, units: NDArray[np.intp]) -> FloatArray:
     return out
 
 
-def reply_counts(values: RealArray, replies: ArrayLike, mask: ArrayLike | None = None) -> IntArray:
+def reply_counts(
+    values: RealArray, replies: ArrayLike, mask: ArrayLike | None = None
+) -> IntArray:
     """[X,C,K], whole replies of each category, from shares [X,C,K] of a number of replies.
 
     Args:
@@ -187,7 +199,10 @@ class Evidence:
 
 
 def _departures(
-    grid: PreferenceGrid, p: FloatArray, seen: BoolArray | None, unmix: FloatArray | None
+    grid: PreferenceGrid,
+    p: FloatArray,
+    seen: BoolArray | None,
+    unmix: FloatArray | None,
 ) -> FloatArray:
     """s of shares [X,C,K] in the cells of a grid, 0 where not seen; relative to groups, from their
     own mean. `unmix` [K,K] is what the shares are multiplied by."""
@@ -220,7 +235,9 @@ def _crossed(
     for _ in range(times):
         measured = thin(counts, fewer, rng)
         first, second = (
-            _departures(grid, part / np.maximum(part.sum(axis=-1, keepdims=True), 1), one, unmix)
+            _departures(
+                grid, part / np.maximum(part.sum(axis=-1, keepdims=True), 1), one, unmix
+            )
             for part in (counts - measured, measured)
         )
         out += J.slope(first, second) / times

@@ -59,7 +59,9 @@ class Moments:
         counting = np.zeros(w.shape)
         if samples is not None:
             p, worth = grid.block(), grid.criterion.worth(grid.reference)
-            counting = ((p * (1 - p) * worth**2).sum(axis=-1) / np.maximum(samples - 1, 1)).T
+            counting = (
+                (p * (1 - p) * worth**2).sum(axis=-1) / np.maximum(samples - 1, 1)
+            ).T
         return cls(
             groups[kept] / groups.sum(),
             w[:, kept],
@@ -114,7 +116,9 @@ class Moments:
 
     def _sums(self, index: Codes) -> tuple[FloatArray, FloatArray]:
         """Weights and weighted sums of s by index."""
-        return by_unit(self.weights, index), by_unit(self.weights[..., None] * self.s, index)
+        return by_unit(self.weights, index), by_unit(
+            self.weights[..., None] * self.s, index
+        )
 
     def _square(self, value: FloatArray, lost: FloatArray, unit: Codes) -> FloatArray:
         """From the squares of the groups [G] and what each part of a unit adds to them."""
@@ -212,7 +216,9 @@ def factor_shares(
         return None
     unit = sampled_factor(factors) if unit is None else unit
     if unit is not None and unit not in factors:
-        raise SettingsError(f"unit: expected one of {', '.join(factors)}, found {unit!r}")
+        raise SettingsError(
+            f"unit: expected one of {', '.join(factors)}, found {unit!r}"
+        )
     units = unit_numbers(None if unit is None else factors[unit], grid.shape[1])
     moments = Moments.of(grid, units, samples=samples)
     weights = by_unit(moments.weights, units) @ moments.groups
@@ -287,7 +293,11 @@ def _overlap(codes: Mapping[str, Codes], weights: FloatArray) -> str | None:
                 found.append(f"{a} and {b}")
     if not found:
         return None
-    listed = f"levels of {'; of '.join(found)}" if len(found) <= _LISTED else "levels of factors"
+    listed = (
+        f"levels of {'; of '.join(found)}"
+        if len(found) <= _LISTED
+        else "levels of factors"
+    )
     return f"{listed} go together in these contexts: their shares overlap and need not add up"
 
 

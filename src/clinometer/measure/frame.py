@@ -98,20 +98,28 @@ def read_frame(
     partial = observed.any(axis=2) & ~observed.all(axis=2)
     if partial.any():  # part of a distribution is useless
         i, j = (int(index[0]) for index in np.nonzero(partial))
-        lacking = ", ".join(str(categories[int(k)]) for k in np.flatnonzero(~observed[i, j]))
+        lacking = ", ".join(
+            str(categories[int(k)]) for k in np.flatnonzero(~observed[i, j])
+        )
         raise TableError(
             f"{name}: group {groups[i]!r}, context {contexts[j]!r} has no p for {lacking}; give "
             "every category of a cell, or leave the whole cell out"
         )
     context_weights, group_weights, reference = np.ones(C), np.ones(X), None
     if "context_weight" in frame.columns:
-        cells = table.per_unit("context_weight", x * C + c, X * C, what="cell").reshape(X, C)
+        cells = table.per_unit("context_weight", x * C + c, X * C, what="cell").reshape(
+            X, C
+        )
         low, high = np.nanmin(cells, axis=0), np.nanmax(cells, axis=0)
-        context_weights = low if np.array_equal(low, high) else np.nan_to_num(cells, nan=0.0)
+        context_weights = (
+            low if np.array_equal(low, high) else np.nan_to_num(cells, nan=0.0)
+        )
     if "group_weight" in frame.columns:
         group_weights = table.per_unit("group_weight", x, X, what="group")
     if "reference" in frame.columns:
-        expected = table.per_unit("reference", flat, X * C * K, what="row").reshape(shape)
+        expected = table.per_unit("reference", flat, X * C * K, what="row").reshape(
+            shape
+        )
         rows = expected[~np.isnan(expected).any(axis=2)]
         # Missing cells have no p* and no weight; any valid row may fill them, as it is never read.
         filled = np.where(np.isnan(expected), 1.0 / K, expected)
@@ -152,7 +160,9 @@ class _Table:
             )
         if self.frame.empty:
             raise TableError(f"{self.name}: expected at least one row, found none")
-        if unknown := [str(c) for c in columns if c not in (*REQUIRED, *OPTIONAL, *labels)]:
+        if unknown := [
+            str(c) for c in columns if c not in (*REQUIRED, *OPTIONAL, *labels)
+        ]:
             raise TableError(
                 f"{self.name}: unknown columns {_listed(unknown)}; expected "
                 f"{', '.join(REQUIRED)} and, if wanted, {', '.join(OPTIONAL)} and the column of "
@@ -160,7 +170,9 @@ class _Table:
             )
         for column in (*REQUIRED[:3], *labels):
             if any(isinstance(value, bytes) for value in self.frame[column]):
-                raise TableError(f"{self.name}: {column}: expected text, found bytes; decode them")
+                raise TableError(
+                    f"{self.name}: {column}: expected text, found bytes; decode them"
+                )
         for column in REQUIRED[:3]:
             self._check_filled(column)
 
@@ -181,7 +193,11 @@ class _Table:
         wrong = np.isnan(numbers) & ~self.frame[column].isna().to_numpy()
         if wrong.any():
             row = int(np.flatnonzero(wrong)[0])
-            hint = "; write it with a point" if re.fullmatch(r"-?\d+,\d+", str(texts[row])) else ""
+            hint = (
+                "; write it with a point"
+                if re.fullmatch(r"-?\d+,\d+", str(texts[row]))
+                else ""
+            )
             raise TableError(
                 f"{self.name}: {self.row_name(row)}: expected a number in {column}, found "
                 f"{texts[row]!r}{hint}"
@@ -199,7 +215,9 @@ class _Table:
     ) -> NDArray[Any]:
         """One number, or text, for each unit, from rows that must agree."""
         self._check_filled(column)
-        found = self.frame[column].astype(str).to_numpy() if texts else self.numbers(column)
+        found = (
+            self.frame[column].astype(str).to_numpy() if texts else self.numbers(column)
+        )
         out = np.full(size, np.nan, dtype=found.dtype)
         out[unit] = found
         if (differs := out[unit] != found).any():
@@ -214,7 +232,9 @@ class _Table:
         empty = np.flatnonzero(self.frame[column].isna())
         if empty.size:
             row = self.row_name(int(empty[0]))
-            raise TableError(f"{self.name}: {row} has no {column}; give one in every row")
+            raise TableError(
+                f"{self.name}: {row} has no {column}; give one in every row"
+            )
 
 
 def _number(value: object) -> float:

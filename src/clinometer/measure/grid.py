@@ -17,7 +17,12 @@ from numpy.typing import ArrayLike
 from clinometer.errors import SettingsError
 from clinometer.measure.criterion import Criterion, choose_criterion
 from clinometer.measure.frame import read_frame
-from clinometer.measure.stereotype import GROUP_MEAN, group_mean, is_even, resolve_reference
+from clinometer.measure.stereotype import (
+    GROUP_MEAN,
+    group_mean,
+    is_even,
+    resolve_reference,
+)
 from clinometer.statistics.arrays import (
     ROUNDING,
     SIMPLEX_TOLERANCE,
@@ -93,7 +98,11 @@ class PreferenceGrid:
     @property
     def missing_cells(self) -> int:
         """How many cells the mask says were not observed."""
-        return 0 if self.mask is None else int(self.mask.size - np.count_nonzero(self.mask))
+        return (
+            0
+            if self.mask is None
+            else int(self.mask.size - np.count_nonzero(self.mask))
+        )
 
     @property
     def tolerance(self) -> float:
@@ -165,7 +174,9 @@ class PreferenceGrid:
             each = np.moveaxis(block, -1, 0)
             with np.errstate(invalid="ignore", over="ignore"):
                 total, least = reduce(np.add, each), reduce(np.minimum, each)
-                fits = (np.abs(total - 1.0) <= SIMPLEX_TOLERANCE) & (least >= -NEGATIVE_TOLERANCE)
+                fits = (np.abs(total - 1.0) <= SIMPLEX_TOLERANCE) & (
+                    least >= -NEGATIVE_TOLERANCE
+                )
             if not fits.all():
                 x, c = (int(i) for i in np.argwhere(~fits)[0])
                 _refuse(block[x, c], self.place(rows.start + x, columns.start + c))
@@ -187,7 +198,9 @@ class PreferenceGrid:
 
     def stereotypes(self, rows: slice = ALL, columns: slice = ALL) -> FloatArray:
         """s of a block of cells [x,c,K]."""
-        return self.criterion.stereotypes(self.block(rows, columns), self.references(rows, columns))
+        return self.criterion.stereotypes(
+            self.block(rows, columns), self.references(rows, columns)
+        )
 
 
 def read_preferences(
@@ -229,12 +242,18 @@ def _read(
 ) -> PreferenceGrid:
     X, C, K = values.shape
     if X < 1 or C < 1:
-        raise SettingsError(f"p: expected at least one {'context' if X else 'group'}, found none")
+        raise SettingsError(
+            f"p: expected at least one {'context' if X else 'group'}, found none"
+        )
     seen = as_mask(mask, (X, C))
     relative = isinstance(reference, str)
     if relative and reference != GROUP_MEAN:
-        raise SettingsError(f'reference: expected shares or "{GROUP_MEAN}", found {reference!r}')
-    star = resolve_reference(None if isinstance(reference, str) else reference, (X, C, K), seen)
+        raise SettingsError(
+            f'reference: expected shares or "{GROUP_MEAN}", found {reference!r}'
+        )
+    star = resolve_reference(
+        None if isinstance(reference, str) else reference, (X, C, K), seen
+    )
     labels = as_labels(categories, K, name="categories")
     even = not relative and is_even(star)
     chosen = choose_criterion(criterion, even=even, categories=labels)
@@ -244,8 +263,12 @@ def _read(
         groups=as_labels(groups, X, name="groups"),
         categories=labels,
         values=values,
-        context_weights=normalize_shared(context_weights, (X, C), name="context_weights"),
-        group_weights=read_only(normalize_weights(group_weights, X, name="group_weights")),
+        context_weights=normalize_shared(
+            context_weights, (X, C), name="context_weights"
+        ),
+        group_weights=read_only(
+            normalize_weights(group_weights, X, name="group_weights")
+        ),
         mask=seen,
         reference=star,
         criterion=chosen,

@@ -22,7 +22,11 @@ from numpy.typing import ArrayLike
 from scipy.special import stdtrit
 
 from clinometer.measure.evidence import Evidence, by_unit, unit_numbers
-from clinometer.measure.grid import PreferenceArguments, PreferenceGrid, read_preferences
+from clinometer.measure.grid import (
+    PreferenceArguments,
+    PreferenceGrid,
+    read_preferences,
+)
 from clinometer.measure.risk import GroupIntervals, RiskReport, decompose_grid
 from clinometer.settings import LEVEL
 from clinometer.statistics.arrays import ROUNDING, FloatArray, snap
@@ -113,7 +117,8 @@ def interval_of_means(
     bent = np.where(np.abs(bent) < 1e-6, 1e-6, bent)
     t = stdtrit(np.maximum(n - 1, 1), (1 + level) / 2)
     below, above = (
-        sign * 3 / bent * (np.cbrt(1 + bent * (sign * t - bent / 6)) - 1) for sign in (1.0, -1.0)
+        sign * 3 / bent * (np.cbrt(1 + bent * (sign * t - bent / 6)) - 1)
+        for sign in (1.0, -1.0)
     )
     below, above = np.maximum(below, LEAST_ARM * t), np.maximum(above, LEAST_ARM * t)
     return mean, mean - size * below, mean + size * above, t * size
@@ -166,7 +171,9 @@ def flipped(
     u = a * (values - (weights * values).sum(axis=0)).T
     nearer = np.sign(gap) * np.maximum(np.abs(gap) - slack, 0.0)
     y = u + a * nearer[:, None]
-    rounding = np.abs(y).max(axis=1, keepdims=True, initial=0.0) < ROUNDING  # which has no sign
+    rounding = (
+        np.abs(y).max(axis=1, keepdims=True, initial=0.0) < ROUNDING
+    )  # which has no sign
     p = flip_p_value(np.where(rounding, 0.0, y))
     low, high = flip_interval(gap, u, a, level=level)
     low, high = low - slack, high + slack
@@ -242,14 +249,18 @@ def bracket(evidence: Evidence, *, level: float = 0.95, seed: int = 0) -> Bracke
     bias_low = np.maximum(ends[0][1] - slack, 0.0)
     swing_high = [
         interval_of_means(high - lines[0], weights, level=level)[2] + slack,
-        over[0] - plug + _more_swing(e, mean, bias_low / np.maximum(plug, ROUNDING), level),
+        over[0]
+        - plug
+        + _more_swing(e, mean, bias_low / np.maximum(plug, ROUNDING), level),
         np.where(bias_low > 0, 0.0, most),
     ]
     value = np.stack([R, bias, R - bias])
     # Of replies the lower mean may be skewed by a few cells: no arm shorter than Student's.
     least = np.minimum(under[1], under[0] - under[3]) if e.sampled else under[1]
     lows = np.stack([least, ends[0][1] - slack, np.min(swing_low, axis=0)])
-    highs = np.stack([most, np.max([end[2] for end in ends], axis=0), np.max(swing_high, axis=0)])
+    highs = np.stack(
+        [most, np.max([end[2] for end in ends], axis=0), np.max(swing_high, axis=0)]
+    )
     highs = np.minimum(highs, np.maximum(most, R))  # neither part is above the whole
     each = np.stack([(low + high) / 2, own, (low + high) / 2 - own])
     return Bracket(
@@ -307,7 +318,9 @@ def _crossed(e: Evidence, seed: int) -> FloatArray:
     return np.append(found, e.groups @ found)
 
 
-def _more_swing(e: Evidence, mean: FloatArray, least: FloatArray, level: float) -> FloatArray:
+def _more_swing(
+    e: Evidence, mean: FloatArray, least: FloatArray, level: float
+) -> FloatArray:
     """[X+1], how much more swing there may be than was seen: units may lie further from the mean
     of their group than these few do, and that mean nearer to 0, at the share `least` of itself."""
     J = e.criterion
@@ -339,7 +352,11 @@ def _odds(mean: FloatArray, reach: FloatArray, top: float) -> FloatArray:
     if not np.isfinite(top):
         return np.asarray(mean * np.exp(np.minimum(reach / share, 1.0)))
     share = np.minimum(share, 1 - ROUNDING)
-    odds = share / (1 - share) * np.exp(np.minimum(reach / top / (share * (1 - share)), 20.0))
+    odds = (
+        share
+        / (1 - share)
+        * np.exp(np.minimum(reach / top / (share * (1 - share)), 20.0))
+    )
     # Closer to 0 than the reach, log odds would stretch without end.
     return np.asarray(np.minimum(top * odds / (1 + odds), mean + 2 * reach))
 
@@ -467,7 +484,11 @@ def estimate_risks(
 
 
 def report_of(
-    grid: PreferenceGrid, evidence: Evidence, *, level: float = 0.95, arms: FloatArray | None = None
+    grid: PreferenceGrid,
+    evidence: Evidence,
+    *,
+    level: float = 0.95,
+    arms: FloatArray | None = None,
 ) -> RiskReport:
     """The report of preferences with the bracket of their evidence.
 
@@ -491,9 +512,12 @@ def report_of(
     agree = (found.high - found.low <= ROUNDING) & (sizes < LEAST_FOR_NONE)
     few = sizes < np.append(np.full(len(missing), 1 + 1e-9), LEAST_EFFECTIVE)
     gone = agree | few | np.append(np.isnan(missing), False)
-    ends = np.where(gone[..., None], np.nan, np.stack([found.low, found.high], axis=-1))[:, :-1]
+    ends = np.where(
+        gone[..., None], np.nan, np.stack([found.low, found.high], axis=-1)
+    )[:, :-1]
     R, R_bias, R_volatility = (
-        _estimate(found, i, bool(few[-1]), bool(agree[i, -1]), evidence.sampled) for i in range(3)
+        _estimate(found, i, bool(few[-1]), bool(agree[i, -1]), evidence.sampled)
+        for i in range(3)
     )
     return replace(
         plain,
@@ -507,9 +531,13 @@ def report_of(
     )
 
 
-def _estimate(found: Bracket, i: int, few: bool, agree: bool, sampled: bool) -> Estimate:
+def _estimate(
+    found: Bracket, i: int, few: bool, agree: bool, sampled: bool
+) -> Estimate:
     """One of the three risks of all groups, or why it has no interval."""
-    value, low, high = (float(part[i, -1]) for part in (found.value, found.low, found.high))
+    value, low, high = (
+        float(part[i, -1]) for part in (found.value, found.low, found.high)
+    )
     method = METHOD if i or sampled else "mean over contexts"
     if few or agree:
         needed = 3 if few else int(LEAST_FOR_NONE)
@@ -518,5 +546,7 @@ def _estimate(found: Bracket, i: int, few: bool, agree: bool, sampled: bool) -> 
         return Estimate(value, method=method, note=note)
     open_ = 2 * float(found.half[0, -1])
     wide = sampled and i == 0 and open_ > WIDE * (high - low)
-    note = "so few replies leave it open; four times as many would halve what they leave"
+    note = (
+        "so few replies leave it open; four times as many would halve what they leave"
+    )
     return Estimate(value, low, high, found.level, method, note if wide else None)

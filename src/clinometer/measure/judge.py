@@ -42,8 +42,12 @@ class Confusion:
         """Raise where the matrix could not be used."""
         K = len(self.categories)
         if self.counts.shape != (K, K):
-            raise SettingsError(f"confusion: expected [{K}, {K}], found {self.counts.shape}")
-        for name, n in zip(self.categories, self.counts.sum(axis=1).tolist(), strict=True):
+            raise SettingsError(
+                f"confusion: expected [{K}, {K}], found {self.counts.shape}"
+            )
+        for name, n in zip(
+            self.categories, self.counts.sum(axis=1).tolist(), strict=True
+        ):
             if n < LEAST_LABELS:
                 raise SettingsError(
                     f"labels: expected at least {LEAST_LABELS} replies that people call {name!r}, "
@@ -72,7 +76,11 @@ class Confusion:
             )
         place = {name: i for i, name in enumerate(categories)}
         counts = np.zeros((len(place), len(place)))
-        known = [(a, b) for a, b in zip(people, judge, strict=True) if a in place and b in place]
+        known = [
+            (a, b)
+            for a, b in zip(people, judge, strict=True)
+            if a in place and b in place
+        ]
         for a, b in known:
             counts[place[a], place[b]] += 1
         return cls(tuple(categories), counts, len(people) - len(known))
@@ -117,7 +125,9 @@ def unlike(parts: Sequence[Confusion]) -> float:
     """
     tables = np.stack([one.counts for one in parts])
     pooled = tables.sum(axis=0)
-    expected = pooled / pooled.sum(axis=1, keepdims=True) * tables.sum(axis=2, keepdims=True)
+    expected = (
+        pooled / pooled.sum(axis=1, keepdims=True) * tables.sum(axis=2, keepdims=True)
+    )
     seen = tables > 0
     ratio = 2 * float((tables[seen] * np.log(tables[seen] / expected[seen])).sum())
     free = int((np.count_nonzero(pooled, axis=1) - 1).sum()) * (len(parts) - 1)
@@ -170,7 +180,9 @@ def calibrated_risks(
     evidence = Evidence.of(grid, clusters=clusters, samples=samples, unmix=unmix)
     found = []
     for matrix in confusion.like(MATRICES):
-        moved = Evidence.of(grid, clusters=clusters, unmix=np.asarray(np.linalg.inv(matrix)))
+        moved = Evidence.of(
+            grid, clusters=clusters, unmix=np.asarray(np.linalg.inv(matrix))
+        )
         r = (moved.weights * moved.high).sum(axis=0)
         bias = grid.criterion(moved.mean)
         parts = np.stack([r, bias, r - bias])
@@ -183,4 +195,6 @@ def calibrated_risks(
     )
     if clusters is not None:
         report = replace(report, n_eff=evidence.n_eff)
-    return replace(report, R=R, R_bias=steady, R_volatility=swing, mean_stereotype=evidence.mean)
+    return replace(
+        report, R=R, R_bias=steady, R_volatility=swing, mean_stereotype=evidence.mean
+    )

@@ -9,9 +9,19 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from clinometer.errors import SettingsError
-from clinometer.measure.grid import NEGATIVE_TOLERANCE, PreferenceArguments, read_preferences
+from clinometer.measure.grid import (
+    NEGATIVE_TOLERANCE,
+    PreferenceArguments,
+    read_preferences,
+)
 from clinometer.settings import SHARE_ABOVE_0
-from clinometer.statistics.arrays import FloatArray, as_real, read_only, snap, weighted_mean
+from clinometer.statistics.arrays import (
+    FloatArray,
+    as_real,
+    read_only,
+    snap,
+    weighted_mean,
+)
 from clinometer.statistics.estimate import Estimate
 
 

@@ -149,7 +149,9 @@ def _p_values(shares: FloatArray, order: NDArray[np.intp]) -> FloatArray:
     """p [X] of the favoured category being ahead of every other one."""
     X, K = shares.shape[1:]
     first = np.take_along_axis(shares, order[None, :, None], axis=-1)
-    p = np.stack([flip_p_value((first[..., 0] - shares[..., z]).T) for z in range(K)], axis=-1)
+    p = np.stack(
+        [flip_p_value((first[..., 0] - shares[..., z]).T) for z in range(K)], axis=-1
+    )
     p[np.arange(X), order] = 0.0
     return np.asarray(p.max(axis=-1))
 
@@ -166,7 +168,9 @@ def _on_the_scale(evidence: Evidence) -> FloatArray:
     return out
 
 
-def _exchange_p_value(s: FloatArray, weight: FloatArray, seen: NDArray[np.bool_]) -> float:
+def _exchange_p_value(
+    s: FloatArray, weight: FloatArray, seen: NDArray[np.bool_]
+) -> float:
     """p of no group differing from the others, from exchanges of the groups in each unit, of
     weighted departures s [U,X,K].
 
@@ -178,7 +182,9 @@ def _exchange_p_value(s: FloatArray, weight: FloatArray, seen: NDArray[np.bool_]
     if len(s) > EXCHANGED:
         order = rng.permutation(len(s))
         starts = np.linspace(0, len(s), EXCHANGED, endpoint=False).astype(int)
-        s, weight = (np.add.reduceat(part[order], starts, axis=0) for part in (s, weight))
+        s, weight = (
+            np.add.reduceat(part[order], starts, axis=0) for part in (s, weight)
+        )
     sd = np.sqrt(((s - s.mean(axis=1, keepdims=True)) ** 2).mean(axis=1).sum(axis=0))
     s = s / np.where(sd > 0, sd, np.inf)
 
@@ -189,7 +195,9 @@ def _exchange_p_value(s: FloatArray, weight: FloatArray, seen: NDArray[np.bool_]
 
     places = np.broadcast_to(np.arange(s.shape[1]), s.shape[:2])
     least = largest(places) * (1 - 1e-9)
-    as_large = sum(largest(rng.permuted(places, axis=1)) >= least for _ in range(EXCHANGES))
+    as_large = sum(
+        largest(rng.permuted(places, axis=1)) >= least for _ in range(EXCHANGES)
+    )
     return (1 + as_large) / (1 + EXCHANGES)
 
 

@@ -87,7 +87,10 @@ class Ruling:
 
 
 def ruling(
-    found: Changes, *, control: Changes | None = None, also: Mapping[str, Changes] | None = None
+    found: Changes,
+    *,
+    control: Changes | None = None,
+    also: Mapping[str, Changes] | None = None,
 ) -> Ruling:
     """The one verdict on a fix.
 
@@ -107,11 +110,15 @@ def ruling(
         if c.sign > 0
     }
     elsewhere = {
-        f"the lean of {topic}": c.lean for topic, c in (also or {}).items() if c.lean.sign > 0
+        f"the lean of {topic}": c.lean
+        for topic, c in (also or {}).items()
+        if c.lean.sign > 0
     }
     for word, costs in (("silenced", silence), ("moved", elsewhere)):
         if costs:
-            return Ruling(word, *max(costs.items(), key=lambda item: item[1].change.value))
+            return Ruling(
+                word, *max(costs.items(), key=lambda item: item[1].change.value)
+            )
     if found.good is not None and found.good.sign < 0:
         return Ruling("everyone worse", "the mean over all groups", found.good)
     verdict = "nothing clear"
@@ -125,7 +132,11 @@ def ruling(
 
 
 def changes(
-    before: Responses, after: Responses, *, groups: Sequence[str] = (), level: float = 0.95
+    before: Responses,
+    after: Responses,
+    *,
+    groups: Sequence[str] = (),
+    level: float = 0.95,
 ) -> Changes:
     """What changed between two models that answered the same groups in the same contexts.
 
@@ -140,7 +151,9 @@ def changes(
     both = (before.cells.n > 0) & (after.cells.n > 0)
     old, new = (
         Deviations.of(
-            replace(a.cells, n=np.where(both, a.cells.n, 0.0), weights=before.cells.weights)
+            replace(
+                a.cells, n=np.where(both, a.cells.n, 0.0), weights=before.cells.weights
+            )
         )
         for a in (before, after)
     )
@@ -153,13 +166,17 @@ def changes(
         inside = was + np.array([gap.change.low, gap.change.high], dtype=float)
         roots = before.scale * np.sqrt(np.maximum([was, now, *inside], 0.0))
         first, second, low, high = roots.tolist()
-        change = around(second - first, low - first, high - first, level, gap.change.method)
+        change = around(
+            second - first, low - first, high - first, level, gap.change.method
+        )
         sign = gap.sign if abs(change.value) >= before.margin else 0
         return Change(first, second, change, sign)
 
     each = _contributions(old, new)
     levels = (level, WITHIN, WITHIN)
-    lean, swing, dice = (root(*part) for part in zip(was, now, each, levels, strict=True))
+    lean, swing, dice = (
+        root(*part) for part in zip(was, now, each, levels, strict=True)
+    )
     together = _summed(0 * each[0], each[0] + each[1], share, WITHIN)
     without = new.without()[0] - old.without()[0] / 4
     _, most = jackknife(now[0] - was[0] / 4, without, share, level=WITHIN)
@@ -170,7 +187,8 @@ def changes(
     good = None
     if before.good is not None and after.good is not None:
         first, second = (
-            old.sums(np.where(both, v, 0.0)) @ old.groups for v in (before.good, after.good)
+            old.sums(np.where(both, v, 0.0)) @ old.groups
+            for v in (before.good, after.good)
         )
         good = _summed(first, second, share, level, before.margin)
     return Changes(
@@ -183,7 +201,9 @@ def changes(
     )
 
 
-def _contributions(old: Deviations, new: Deviations) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _contributions(
+    old: Deviations, new: Deviations
+) -> tuple[FloatArray, FloatArray, FloatArray]:
     """[U] each: what every unit adds to the changes of the variances of lean, swing and dice; the
     sign of each number is that of which model is called the new one."""
     W, a, b = old.W, old.z, new.z
@@ -193,7 +213,9 @@ def _contributions(old: Deviations, new: Deviations) -> tuple[FloatArray, FloatA
     lean = (4 * (rest * half).sum(axis=-1) / apart) @ old.groups
 
     squares = [(d.d**2).sum(axis=-1) - d.noise for d in (old, new)]
-    whole, dice = (old.sums(b - a) @ old.groups for a, b in (squares, (old.within, new.within)))
+    whole, dice = (
+        old.sums(b - a) @ old.groups for a, b in (squares, (old.within, new.within))
+    )
     return lean, whole - lean, dice
 
 
@@ -205,7 +227,9 @@ def _summed(
     first, second = float(a.sum()), float(b.sum())
     each = (b - a) / np.where(share > 0, share, 1.0)
     gap, weights = np.array([second - first]), share[:, None]
-    low, high, p = (float(v[0]) for v in flipped(gap, each[:, None], weights, level=level))
+    low, high, p = (
+        float(v[0]) for v in flipped(gap, each[:, None], weights, level=level)
+    )
     change = around(second - first, low, high, level, "flipped contexts")
     clear = p <= 1 - level and abs(gap[0]) >= margin
     return Change(first, second, change, int(np.sign(gap[0])) if clear else 0)
@@ -218,13 +242,20 @@ def _silence(
     if before.other is None or after.other is None:
         return {}
     weights, units = before.cells.weights, before.cells.units
-    a, b = (by_unit((weights * other).T, units) for other in (before.other, after.other))
-    share, groups = by_unit(weights, units), before.cells.groups / before.cells.groups.sum()
+    a, b = (
+        by_unit((weights * other).T, units) for other in (before.other, after.other)
+    )
+    share, groups = (
+        by_unit(weights, units),
+        before.cells.groups / before.cells.groups.sum(),
+    )
     at = 1 - (1 - level) / 2
     single = 1 - (1 - at) / len(groups)
     each = {  # of percentages
         name: _summed(x, y, share, single, 1.0)
-        for name, x, y in zip(names or map(str, range(len(groups))), a.T, b.T, strict=True)
+        for name, x, y in zip(
+            names or map(str, range(len(groups))), a.T, b.T, strict=True
+        )
     }
     everybody = {"": _summed(a @ groups, b @ groups, share, at, 1.0)}
     return everybody | {name: one for name, one in each.items() if one.sign}

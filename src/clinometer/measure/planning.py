@@ -36,7 +36,8 @@ class Spread:
     def of_report(cls, pilot: RiskReport) -> Spread:
         """The spread of the pilot's risk with the widest interval."""
         return cls(
-            _sd((pilot.R, pilot.R_bias, pilot.R_volatility), pilot, pilot.R.level), "pilot run"
+            _sd((pilot.R, pilot.R_bias, pilot.R_volatility), pilot, pilot.R.level),
+            "pilot run",
         )
 
     @classmethod
@@ -46,10 +47,14 @@ class Spread:
 
     def unpaired(self) -> Spread:
         """The spread of a difference without pairing: an upper bound, as pairing reduces it."""
-        return Spread(self.sd * math.sqrt(2), f"{self.source}, as if the models shared nothing")
+        return Spread(
+            self.sd * math.sqrt(2), f"{self.source}, as if the models shared nothing"
+        )
 
 
-def contexts_for_precision(spread: Spread, half_width: float, *, level: float = 0.95) -> int:
+def contexts_for_precision(
+    spread: Spread, half_width: float, *, level: float = 0.95
+) -> int:
     """Effective contexts at which an interval extends no further than half_width.
 
     >>> contexts_for_precision(Spread(0.15, "guess"), 0.02)
@@ -85,7 +90,9 @@ def detectable(
 
 
 def _sd(
-    numbers: Iterable[Estimate | Difference], pilot: RiskReport | Comparison, level: float | None
+    numbers: Iterable[Estimate | Difference],
+    pilot: RiskReport | Comparison,
+    level: float | None,
 ) -> float:
     """From the longest arm, not half of the widest interval: one that is clipped at 0 is short for
     a reason that has nothing to do with precision."""
@@ -162,7 +169,9 @@ def plan_replies(
             )
     X = max(len(pilots[0].groups), 1)
     if len({frozenset(part.group for part in split.groups) for split in pilots}) > 1:
-        raise SettingsError("plan: expected runs with the same groups, found different ones")
+        raise SettingsError(
+            "plan: expected runs with the same groups, found different ones"
+        )
     swing, dice = (sum(split.parts[i] for split in pilots) for i in (1, 2))
     dice *= 1 - 1 / X if X > 1 else 1.0
     reach = _reach(level, power)

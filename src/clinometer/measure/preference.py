@@ -55,11 +55,15 @@ def membership(
     if shared not in ("split", "drop"):
         raise SettingsError(f"shared: expected 'split' or 'drop', found {shared!r}")
     if len(categories) < 2:
-        raise SettingsError(f"categories: expected at least two, found {len(categories)}")
+        raise SettingsError(
+            f"categories: expected at least two, found {len(categories)}"
+        )
     index = {word: i for i, word in enumerate(words)}
     if len(index) != len(words):
         twice = next(word for word in words if list(words).count(word) > 1)
-        raise SettingsError(f"words: expected each word once, found {twice!r} more than once")
+        raise SettingsError(
+            f"words: expected each word once, found {twice!r} more than once"
+        )
     counts = np.zeros((len(words), len(categories)))
     for y, (category, members) in enumerate(categories.items()):
         for word in members:
@@ -132,7 +136,9 @@ def preference(log_probs: ArrayLike, membership: ArrayLike) -> PreferenceResult:
         log_coverage[start + found] = np.log(total) + top[found]
     observed = log_coverage > -np.inf
     return PreferenceResult(
-        p.reshape(*lead, counts.shape[1]), log_coverage.reshape(lead), observed.reshape(lead)
+        p.reshape(*lead, counts.shape[1]),
+        log_coverage.reshape(lead),
+        observed.reshape(lead),
     )
 
 
@@ -144,7 +150,9 @@ def _checked_membership(membership: ArrayLike) -> FloatArray:
             f"found {counts.shape}"
         )
     if not np.isfinite(counts).all() or (counts < 0).any():
-        raise SettingsError("membership: expected finite numbers of at least 0, found others")
+        raise SettingsError(
+            "membership: expected finite numbers of at least 0, found others"
+        )
     if not counts.any(axis=0).all():
         empty = int(np.flatnonzero(~counts.any(axis=0))[0])
         raise SettingsError(f"membership: category {empty} has no word; leave it out")

@@ -75,7 +75,9 @@ class Preferences:
                 f"preferences: expected values of shape {shape}, found {self.values.shape}"
             )
         if self.reference is not None and not isinstance(self.reference, str):
-            object.__setattr__(self, "reference", np.asarray(self.reference, dtype=np.float64))
+            object.__setattr__(
+                self, "reference", np.asarray(self.reference, dtype=np.float64)
+            )
         object.__setattr__(self, "observed", ~np.isnan(self.values).any(axis=2))
         grid = read_preferences(
             self.values,
@@ -91,7 +93,11 @@ class Preferences:
         object.__setattr__(self, "criterion", grid.criterion)
 
     def __repr__(self) -> str:
-        lacking = f", {counted(n, 'cell')} missing" if (n := int((~self.observed).sum())) else ""
+        lacking = (
+            f", {counted(n, 'cell')} missing"
+            if (n := int((~self.observed).sum()))
+            else ""
+        )
         size = f"{counted(len(self.groups), 'group')}, {counted(len(self.contexts), 'context')}"
         return f"Preferences({size}, {len(self.categories)} categories{lacking})"
 
@@ -133,12 +139,20 @@ class Preferences:
         if not split:
             return report
         R, shared = report.R, split["R_shared"]
-        if None not in (R.low, R.high, shared.low, shared.high):  # R_shared is at most R
-            low, high = min(shared.low, R.low), max(shared.value, min(shared.high, R.high))  # type: ignore[type-var]
+        if (
+            R.low is not None
+            and R.high is not None
+            and shared.low is not None
+            and shared.high is not None
+        ):  # R_shared is at most R
+            low = min(shared.low, R.low)
+            high = max(shared.value, min(shared.high, R.high))
             shared = replace(shared, low=low, high=high)
         return replace(report, R_shared=shared, R_between=split["R_between"])
 
-    def estimate(self, *, level: float = 0.95, clusters: str | None = None) -> RiskReport:
+    def estimate(
+        self, *, level: float = 0.95, clusters: str | None = None
+    ) -> RiskReport:
         """The middle of the bracket of every risk, with its interval: see `estimate_risks`.
 
         Intervals are about contexts of this kind. `clusters` names the label by which contexts
@@ -168,7 +182,9 @@ class Preferences:
     def samples(self) -> FloatArray | None:
         """[X, C]: the replies behind every cell, 1 where there are none (missing cells are
         ignored); None where probabilities were read."""
-        return None if self.answers is None else np.where(self.observed, self.answers, 1.0)
+        return (
+            None if self.answers is None else np.where(self.observed, self.answers, 1.0)
+        )
 
     @property
     def replies(self) -> float:
@@ -182,7 +198,9 @@ class Preferences:
         """Whether replies were counted, but so few in a cell that most of R may be dice."""
         return 0 < self.replies < FEW_REPLIES
 
-    def components(self, *, level: float = 0.95, clusters: str | None = None) -> Components:
+    def components(
+        self, *, level: float = 0.95, clusters: str | None = None
+    ) -> Components:
         """Lean, swing and dice: see `split_replies`."""
         labels = None if clusters is None else self.label(clusters)
         cells = CellMoments.of(self.grid, self.answers, clusters=labels)
@@ -222,16 +240,25 @@ class Preferences:
             low=part(self.low),
             high=part(self.high),
             answers=part(self.answers),
-            labels={name: tuple(values[i] for i in c) for name, values in self.labels.items()},
+            labels={
+                name: tuple(values[i] for i in c)
+                for name, values in self.labels.items()
+            },
         )
 
     def to_pandas(self, groups: slice = slice(None)) -> DataFrame:
         """One row per group, context and category, as in preferences.parquet; or of some groups."""
         X, C, K = (p := self.values[groups]).shape
         # Indices into FLAGS; names would take fifty times the memory.
-        flags = np.where(self.observed, self.low_coverage, len(FLAGS) - 1).astype(np.int8)[groups]
-        coverage = np.full((X, C), np.nan) if self.coverage is None else self.coverage[groups]
-        group, context, category = (np.arange(n, dtype=np.int32) for n in self.values.shape)
+        flags = np.where(self.observed, self.low_coverage, len(FLAGS) - 1).astype(
+            np.int8
+        )[groups]
+        coverage = (
+            np.full((X, C), np.nan) if self.coverage is None else self.coverage[groups]
+        )
+        group, context, category = (
+            np.arange(n, dtype=np.int32) for n in self.values.shape
+        )
         found: dict[str, Any] = {
             "group": (np.repeat(group[groups], C * K), self.groups),
             "context_id": (np.tile(np.repeat(context, K), X), self.contexts),
@@ -241,7 +268,10 @@ class Preferences:
             "flag": (np.repeat(flags.reshape(-1), K), FLAGS),
         }
         if self.low is not None and self.high is not None:
-            found |= {"p_low": self.low[groups].ravel(), "p_high": self.high[groups].ravel()}
+            found |= {
+                "p_low": self.low[groups].ravel(),
+                "p_high": self.high[groups].ravel(),
+            }
         if self.answers is not None:
             found["answers"] = np.repeat(self.answers[groups].reshape(-1), K)
         return columns(found)

@@ -11,7 +11,12 @@ from numpy.typing import ArrayLike
 from clinometer.errors import SettingsError
 from clinometer.measure.criterion import Criterion
 from clinometer.measure.stereotype import GROUP_MEAN, resolve_reference
-from clinometer.statistics.arrays import FloatArray, as_real, normalize_weights, weighted_mean
+from clinometer.statistics.arrays import (
+    FloatArray,
+    as_real,
+    normalize_weights,
+    weighted_mean,
+)
 
 ReferenceName = Literal["unbiased", "stereotyped", "random"]
 REFERENCE_MODELS: tuple[ReferenceName, ...] = ("unbiased", "stereotyped", "random")
@@ -62,7 +67,11 @@ def reference_preferences(
     expected = resolve_reference(None if relative else reference, shape)
     if name == "unbiased":
         return np.array(np.broadcast_to(expected, shape))
-    chosen = np.arange(shape[0])[:, None] % shape[2] if relative else np.argmin(expected, axis=-1)
+    chosen = (
+        np.arange(shape[0])[:, None] % shape[2]
+        if relative
+        else np.argmin(expected, axis=-1)
+    )
     return np.asarray(np.eye(shape[2])[np.broadcast_to(chosen, shape[:2])])
 
 
@@ -93,10 +102,14 @@ def reference_risks(
     criterion = Criterion() if criterion is None else criterion
     given = as_real(categories, name="categories")
     if given.ndim > 1:
-        raise SettingsError(f"categories: expected K or one p*, found shape {given.shape}")
+        raise SettingsError(
+            f"categories: expected K or one p*, found shape {given.shape}"
+        )
     even = given.ndim == 0
     if even and not (np.isfinite(given) and given >= 2 and given == np.floor(given)):
-        raise SettingsError(f"categories: expected a whole number of at least 2, found {given}")
+        raise SettingsError(
+            f"categories: expected a whole number of at least 2, found {given}"
+        )
     K = int(given) if even else given.size
     star = resolve_reference(None if even else given, (1, 1, K))[0, 0]
     if name == "unbiased":
@@ -150,7 +163,9 @@ def random_outcomes(
 
 def _check_name(name: str, known: Sequence[str] = REFERENCE_MODELS) -> None:
     if name not in known:
-        raise SettingsError(f"reference model: expected one of {', '.join(known)}, found {name!r}")
+        raise SettingsError(
+            f"reference model: expected one of {', '.join(known)}, found {name!r}"
+        )
 
 
 def _check_shape(shape: tuple[int, ...]) -> None:

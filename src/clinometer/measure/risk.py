@@ -12,7 +12,11 @@ from numpy.typing import ArrayLike
 from clinometer.display.notebook import frame, titled_html
 from clinometer.display.numbers import MISSING, SYMBOLS, TITLES, between, counted, show
 from clinometer.measure.criterion import Criterion
-from clinometer.measure.grid import PreferenceArguments, PreferenceGrid, read_preferences
+from clinometer.measure.grid import (
+    PreferenceArguments,
+    PreferenceGrid,
+    read_preferences,
+)
 from clinometer.statistics.arrays import (
     ROUNDING,
     FloatArray,
@@ -222,7 +226,10 @@ class RiskReport:
         """
         top = self.mean_stereotype.max(axis=1, keepdims=True)
         near = self.mean_stereotype >= top - ROUNDING * np.maximum(1.0, np.abs(top))
-        return tuple(self.categories[int(row.argmax())] if row.sum() == 1 else None for row in near)
+        return tuple(
+            self.categories[int(row.argmax())] if row.sum() == 1 else None
+            for row in near
+        )
 
     @property
     def summary(self) -> dict[str, Estimate]:
@@ -235,9 +242,14 @@ class RiskReport:
         leaning = self.leaning
         rows = []
         for x, group in enumerate(self.groups):
-            row: dict[str, Any] = {"group": group, "weight": float(self.group_weights[x])}
+            row: dict[str, Any] = {
+                "group": group,
+                "weight": float(self.group_weights[x]),
+            }
             for name in ("r", "r_bias", "r_volatility"):
-                bounds = None if self.intervals is None else getattr(self.intervals, name)[x]
+                bounds = (
+                    None if self.intervals is None else getattr(self.intervals, name)[x]
+                )
                 row[name] = plain(getattr(self, name)[x])
                 row[f"{name}_low"] = None if bounds is None else plain(bounds[0])
                 row[f"{name}_high"] = None if bounds is None else plain(bounds[1])
@@ -250,7 +262,9 @@ class RiskReport:
             "summary": {name: one.to_dict() for name, one in self.summary.items()},
             "groups": self.groups_table(),
             "categories": list(self.categories),
-            "mean_stereotype": [[plain(v) for v in row] for row in self.mean_stereotype],
+            "mean_stereotype": [
+                [plain(v) for v in row] for row in self.mean_stereotype
+            ],
             "n_contexts": self.n_contexts,
             "n_eff": self.n_eff,
             "n_eff_by_group": [plain(v) for v in self.n_eff_by_group],
@@ -269,15 +283,25 @@ class RiskReport:
 
     def to_html(self, title: str) -> str:
         """The numbers and the groups with the highest risk under a title; all of it escaped."""
-        each = zip(TITLES.values(), (self.R, self.R_bias, self.R_volatility), strict=True)
+        each = zip(
+            TITLES.values(), (self.R, self.R_bias, self.R_volatility), strict=True
+        )
         top = [
-            [name, show(e.value, "risk"), between(e.low, e.high, to=" to ", missing=MISSING)]
+            [
+                name,
+                show(e.value, "risk"),
+                between(e.low, e.high, to=" to ", missing=MISSING),
+            ]
             for name, e in each
         ]
         measures = ("r", "r_bias", "r_volatility")
         seen = [row for row in self.groups_table() if row["r"] is not None]
         rows = [
-            [row["group"], *(show(row[m], "risk") for m in measures), show(row["leaning"], "text")]
+            [
+                row["group"],
+                *(show(row[m], "risk") for m in measures),
+                show(row["leaning"], "text"),
+            ]
             for row in sorted(seen, key=lambda row: -row["r"])
         ]
         note = f"{self.n_contexts:,} contexts, {self.n_eff:,.1f} effective"

@@ -72,7 +72,9 @@ def resolve_reference(
     """
     X, C, K = shape
     if K < 2:
-        raise SettingsError(f"p: expected at least two categories on the last axis, found {K}")
+        raise SettingsError(
+            f"p: expected at least two categories on the last axis, found {K}"
+        )
     if reference is None:
         return np.full((1, 1, K), 1.0 / K)
     array = np.asarray(as_real(reference, name="reference"), dtype=np.float64)
@@ -124,10 +126,16 @@ def scale(reference: ArrayLike) -> FloatArray:
     """
     array = np.asarray(as_real(reference, name="reference"), dtype=np.float64)
     if array.ndim < 1 or array.shape[-1] < 2:
-        raise SettingsError(f"reference: expected at least two categories, found {array.shape}")
-    least = reduce(np.minimum, np.moveaxis(array, -1, 0))  # much faster than over a short axis
+        raise SettingsError(
+            f"reference: expected at least two categories, found {array.shape}"
+        )
+    least = reduce(
+        np.minimum, np.moveaxis(array, -1, 0)
+    )  # much faster than over a short axis
     if not (least > 0).all():
-        raise SettingsError(f"reference: expected positive shares, found {float(least.min())}")
+        raise SettingsError(
+            f"reference: expected positive shares, found {float(least.min())}"
+        )
     return np.asarray(1.0 / least - 1.0)
 
 
@@ -160,7 +168,12 @@ def group_mean(
         p = np.where(mask[..., None], p, 0.0)
     total = w.sum(axis=0)
     mean = np.full((C, K), 1.0 / K)
-    np.divide(np.einsum("xc,xck->ck", w, p), total[:, None], out=mean, where=total[:, None] > 0)
+    np.divide(
+        np.einsum("xc,xck->ck", w, p),
+        total[:, None],
+        out=mean,
+        where=total[:, None] > 0,
+    )
     if positive:
         mean = np.maximum(mean, 2 * REFERENCE_FLOOR)
         mean /= mean.sum(axis=1, keepdims=True)

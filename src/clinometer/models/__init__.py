@@ -6,7 +6,12 @@ Importing this package loads neither torch nor transformers; opening a model doe
 from clinometer.models.catalog.spec import ModelSource, ModelSpec, packaged_models
 from clinometer.models.catalog.weights import revision_of
 from clinometer.models.open import open_model
-from clinometer.models.options import LoadOptions, SampleOptions, ServerOptions, WordOptions
+from clinometer.models.options import (
+    LoadOptions,
+    SampleOptions,
+    ServerOptions,
+    WordOptions,
+)
 from clinometer.models.protocol import ModelInfo, Scorer, WordReport, WordScores
 
 __all__ = [

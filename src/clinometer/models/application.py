@@ -42,7 +42,13 @@ from clinometer.models.options import LoadOptions, SampleOptions
 from clinometer.models.protocol import ModelInfo
 from clinometer.models.providers import is_loopback, parts_of_address
 from clinometer.models.sampled import AskingSampler
-from clinometer.storage.untrusted import MOST_RECORD, Allowed, parse_json, parse_toml, read_text
+from clinometer.storage.untrusted import (
+    MOST_RECORD,
+    Allowed,
+    parse_json,
+    parse_toml,
+    read_text,
+)
 from clinometer.topics.conversation import messages_of, record_of
 
 _VARIABLE = re.compile(r"\{([A-Z][A-Z0-9_]*)\}")
@@ -50,8 +56,12 @@ _PLACE = re.compile(r"\{(\w+)\}")
 #: Of httpx.
 _LONGEST_URL = 65_536
 #: Headers that carry a secret: their values name a variable.
-_SECRET = re.compile(r"(?i)(proxy-)?authorization|cookie|.*(api-?key|token|secret|password).*")
-_HEADER = re.compile(r"(?i)(?!(content-length|transfer-encoding)$)[\w!#$%&'*+.^`|~-]+", re.ASCII)
+_SECRET = re.compile(
+    r"(?i)(proxy-)?authorization|cookie|.*(api-?key|token|secret|password).*"
+)
+_HEADER = re.compile(
+    r"(?i)(?!(content-length|transfer-encoding)$)[\w!#$%&'*+.^`|~-]+", re.ASCII
+)
 #: How the variables begin that any file may name.
 _OWN_VARIABLE = "CLINOMETER_APP_"
 
@@ -85,7 +95,9 @@ class ApplicationSampler(AskingSampler):
     ) -> None:
         client.place = f"application {spec.name}"
         revision = revision_of(spec, load) or "as called"
-        info = ModelInfo(spec.name, "server", revision, dtype="served", device=APPLICATION)
+        info = ModelInfo(
+            spec.name, "server", revision, dtype="served", device=APPLICATION
+        )
         super().__init__(client, info, options)
         asked = f"{options.replies} replies a prompt, asked in random order"
         self.info = replace(self.info, notes=(asked, what))
@@ -135,11 +147,17 @@ def _open_function(
         loop = EventLoop()
         around.callback(loop.stop)
         transport = _calling(_function(spec), loop)
-        client = Client(Address("http://application", None), load.server, transport=transport)
+        client = Client(
+            Address("http://application", None), load.server, transport=transport
+        )
 
         def request(text: str) -> tuple[str, str, Any]:
             record = record_of(text)
-            return "POST", client.address.base, messages_of(text) if record is None else record
+            return (
+                "POST",
+                client.address.base,
+                messages_of(text) if record is None else record,
+            )
 
         what = "a function, called in this process"
         sampler = ApplicationSampler(
@@ -161,7 +179,9 @@ def _function(spec: ModelSpec) -> Callable[[Any], Any]:
             f"model {spec.name!r}: expected app:package.module:function; {error}; run the command "
             "in the folder of the module, or put it on PYTHONPATH"
         ) from error
-    except BaseException as error:  # importing runs the user's code, which may also exit
+    except (
+        BaseException
+    ) as error:  # importing runs the user's code, which may also exit
         raise ModelNotFound(
             f"model {spec.name!r}: importing {module} raised {_where(error)}; correct the module"
         ) from error
@@ -186,9 +206,13 @@ def _calling(function: Callable[[Any], Any], loop: EventLoop) -> Any:
             if isinstance(asked, list):
                 self.given = "a list of messages, each with role and content"
             said, self.error = await _called(function, asked, loop)
-            if self.error is not None:  # any failure of the application is temporary, or repeats
+            if (
+                self.error is not None
+            ):  # any failure of the application is temporary, or repeats
                 raise ApplicationRaised("")
-            return httpx.Response(200, stream=httpx.ByteStream(json.dumps(said).encode()))
+            return httpx.Response(
+                200, stream=httpx.ByteStream(json.dumps(said).encode())
+            )
 
         def why(self) -> str:
             if self.error is None:
@@ -202,7 +226,9 @@ def _calling(function: Callable[[Any], Any], loop: EventLoop) -> Any:
 Outcome = tuple[Any, BaseException | None]
 
 
-async def _called(function: Callable[[Any], Any], asked: Any, its_loop: EventLoop) -> Outcome:
+async def _called(
+    function: Callable[[Any], Any], asked: Any, its_loop: EventLoop
+) -> Outcome:
     """The outcome of a function, as text. It has a thread, which does not keep the program from
     ending; what it awaits runs in a loop of its own, which may stand still."""
     returned: Future[Outcome] = Future()
@@ -212,7 +238,10 @@ async def _called(function: Callable[[Any], Any], asked: Any, its_loop: EventLoo
         outcome: Outcome
         try:
             result = function(asked)
-            outcome = (result if inspect.isawaitable(result) else _as_text(result), None)
+            outcome = (
+                result if inspect.isawaitable(result) else _as_text(result),
+                None,
+            )
         except BaseException as error:
             outcome = (None, error)
         returned.set_result(outcome)
@@ -235,7 +264,11 @@ async def _called(function: Callable[[Any], Any], asked: Any, its_loop: EventLoo
 def _where(error: BaseException) -> str:
     """An exception by type and line; its message may repeat a prompt or a secret."""
     frames = traceback.extract_tb(error.__traceback__)
-    at = f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
+    at = (
+        f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})"
+        if frames
+        else ""
+    )
     return f"{type(error).__name__}{at}"
 
 
@@ -265,7 +298,9 @@ class HttpFile(BaseModel):
     @classmethod
     def read(cls, path: Path) -> HttpFile:
         """The file; what is wrong with it is one line."""
-        text = read_text(path, shown=str(path), kind=".toml", error=SettingsError, most=MOST_RECORD)
+        text = read_text(
+            path, shown=str(path), kind=".toml", error=SettingsError, most=MOST_RECORD
+        )
         try:
             return cls.model_validate(parse_toml(text))
         except ValidationError as error:
@@ -277,8 +312,14 @@ class HttpFile(BaseModel):
     def key(self, where: str, allowed: Allowed) -> Key:
         """The headers with what the environment has in place of the variables."""
         parts = parts_of_address(self.address)
-        if parts is None or not self.address.isprintable() or len(self.address) > _LONGEST_URL:
-            raise SettingsError(f"{where}: address: expected http or https, found another address")
+        if (
+            parts is None
+            or not self.address.isprintable()
+            or len(self.address) > _LONGEST_URL
+        ):
+            raise SettingsError(
+                f"{where}: address: expected http or https, found another address"
+            )
         if parts.username or parts.password:
             raise SettingsError(
                 f"{where}: address: expected no user and password; put them into [headers] as "
@@ -287,7 +328,9 @@ class HttpFile(BaseModel):
         safe = parts.scheme == "https" or is_loopback(parts.hostname or "")
         secrets: dict[str, str] = {}
         for name, value in self.headers.items():
-            if not _HEADER.fullmatch(name) or not (value.isascii() and value.isprintable()):
+            if not _HEADER.fullmatch(name) or not (
+                value.isascii() and value.isprintable()
+            ):
                 raise SettingsError(
                     "headers: expected ASCII signs, and no length or encoding of the body, found "
                     f"{name!r}"
@@ -323,7 +366,9 @@ class HttpFile(BaseModel):
         return {"messages": values["messages"]} if record is None else record
 
 
-def _open_address(spec: ModelSpec, load: LoadOptions, options: SampleOptions) -> ApplicationSampler:
+def _open_address(
+    spec: ModelSpec, load: LoadOptions, options: SampleOptions
+) -> ApplicationSampler:
     file = HttpFile.read(Path(spec.target))
     key = file.key(spec.target, load.allowed)
     client = Client(Address(file.address, None, key), load.server, parse=_json_or_text)
@@ -349,9 +394,13 @@ def _secret(where: str, allowed: Allowed, name: str) -> str:
         )
     value = os.environ.get(name, "").strip()
     if not value:
-        raise SettingsError(f"{where}: the environment has no {name}; set it and run again")
+        raise SettingsError(
+            f"{where}: the environment has no {name}; set it and run again"
+        )
     if not (value.isascii() and value.isprintable()):
-        raise SettingsError(f"{where}: expected ASCII signs in {name}; copy the value again")
+        raise SettingsError(
+            f"{where}: expected ASCII signs in {name}; copy the value again"
+        )
     return value
 
 

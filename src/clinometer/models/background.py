@@ -102,7 +102,9 @@ async def together(
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-    failed = [error for task in tasks if not task.cancelled() and (error := task.exception())]
+    failed = [
+        error for task in tasks if not task.cancelled() and (error := task.exception())
+    ]
     # the first that failed says why; the others were stopped
     for error in sorted(failed, key=lambda e: "stopped; rerun" in str(e)):
         raise error
@@ -122,7 +124,9 @@ class EventLoop:
         self.loop.close()
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        if threading.current_thread() is self.thread:  # it would wait for itself forever
+        if (
+            threading.current_thread() is self.thread
+        ):  # it would wait for itself forever
             raise RuntimeError("called from inside the event loop: await instead")
         future = asyncio.run_coroutine_threadsafe(work, self.loop)
         try:
@@ -142,7 +146,9 @@ class EventLoop:
             await asyncio.gather(*left, return_exceptions=True)
             if last is not None:
                 await last()
-            await asyncio.sleep(0)  # a connection that was closed is gone in the next turn
+            await asyncio.sleep(
+                0
+            )  # a connection that was closed is gone in the next turn
             self.loop.stop()
 
         if not self.thread.is_alive():

@@ -118,7 +118,9 @@ class Pace:
         if self._limit is None:
             return None
         now = time.monotonic()
-        grown = self._limit * (_BELOW + (1 - _BELOW) * ((now - self._since) / _BACK_S) ** 3)
+        grown = self._limit * (
+            _BELOW + (1 - _BELOW) * ((now - self._since) / _BACK_S) ** 3
+        )
         # A rate that is not used says nothing about the limit; a slow one is hardly seen.
         used = min(grown, _PAST * self._sent(now) + _SEEN)
         return max(used, self._limit * _BELOW, _SLOWEST)
@@ -144,7 +146,9 @@ class Pace:
         now = time.monotonic()
         if pause:
             self._next = max(self._next, now + min(pause, 60.0))
-        if self._steady or begun < self._since:  # sent before the last refusal was known
+        if (
+            self._steady or begun < self._since
+        ):  # sent before the last refusal was known
             return
         through, rate = self._sent(begun), self.rate()
         if rate is None:
@@ -184,11 +188,17 @@ class Key:
     def hidden(self, said: Any) -> Any:
         """What a server says, as it was read, without the secrets that it repeats."""
         if isinstance(said, dict):
-            return {self.hidden(name): self.hidden(value) for name, value in said.items()}
+            return {
+                self.hidden(name): self.hidden(value) for name, value in said.items()
+            }
         if isinstance(said, list):
             return [self.hidden(value) for value in said]
         for secret in self._secrets if isinstance(said, str) else ():
-            is_word = secret.isalpha() and secret.islower() and len(secret) < _LONGER_THAN_WORDS
+            is_word = (
+                secret.isalpha()
+                and secret.islower()
+                and len(secret) < _LONGER_THAN_WORDS
+            )
             if len(secret) >= _FEWEST_SIGNS and not is_word:
                 said = said.replace(secret, "[key]")
         return said
@@ -238,7 +248,9 @@ class Address:
         if path.rsplit("/", 1)[-1] not in ("v1", "v2", "v3"):
             path += "/v1"
         base = urlunsplit((parts.scheme, parts.netloc, path, "", ""))
-        return cls(base, parts.fragment or None, key_for(parts.scheme, parts.hostname or ""))
+        return cls(
+            base, parts.fragment or None, key_for(parts.scheme, parts.hostname or "")
+        )
 
     @property
     def root(self) -> str:
@@ -278,7 +290,9 @@ def _without_secrets(target: str) -> str:
         parts = urlsplit(target)
     except ValueError:
         return "…"
-    netloc = "…@" + parts.netloc.rpartition("@")[2] if "@" in parts.netloc else parts.netloc
+    netloc = (
+        "…@" + parts.netloc.rpartition("@")[2] if "@" in parts.netloc else parts.netloc
+    )
     query = "…" if parts.query else ""
     return urlunsplit((parts.scheme, netloc, parts.path, query, parts.fragment))
 
@@ -382,7 +396,15 @@ _BYTES, _MOST_BYTES = 3.6, 8.0
 #: Names of the most tokens of a reply.
 LENGTHS = ("max_tokens", "max_completion_tokens")
 #: Where texts are that count, in requests and in replies.
-_TEXTS = ("messages", "system", "prompt", "content", "text", "reasoning", "reasoning_content")
+_TEXTS = (
+    "messages",
+    "system",
+    "prompt",
+    "content",
+    "text",
+    "reasoning",
+    "reasoning_content",
+)
 
 
 def most_tokens(body: Any) -> TokenCount:
@@ -412,7 +434,9 @@ def tokens_of(body: Any, reply: Any) -> TokenCount:
         return next((v for v in values if type(v) is int and 0 <= v <= _MOST_TOKENS), 0)
 
     read = number("prompt_tokens", "input_tokens")
-    total = number("total_tokens") or read + number("completion_tokens", "output_tokens")
+    total = number("total_tokens") or read + number(
+        "completion_tokens", "output_tokens"
+    )
     if not most_tokens(body).written:
         return TokenCount(read, max(total - read, 0))
     counts, estimated = [], 0
@@ -512,7 +536,9 @@ class Client:
         """Run asynchronous work from synchronous code."""
         return self._loop.run(work)
 
-    async def send(self, method: str, url: str, body: Body | None, read: Callable[[Any], T]) -> T:
+    async def send(
+        self, method: str, url: str, body: Body | None, read: Callable[[Any], T]
+    ) -> T:
         """Send until `read` accepts a reply."""
         begun, tries = time.monotonic(), 0
         while True:
@@ -530,7 +556,9 @@ class Client:
                 wait = self._wait(failure, tries)
             await asyncio.sleep(wait)
 
-    async def _once(self, method: str, url: str, body: Body | None, read: Callable[[Any], T]) -> T:
+    async def _once(
+        self, method: str, url: str, body: Body | None, read: Callable[[Any], T]
+    ) -> T:
         billed = most = most_tokens(body)  # whatever comes back, unless we know better
         async with self._pace.turn() as begun:
             while not self._spend(most):
@@ -573,7 +601,9 @@ class Client:
         """The limit that one more request could exceed beside those that are flying."""
         used = TokenCount(self.used["tokens_read"], self.used["tokens_written"])
         paid, budget = self.paid_before + self._cost(used), self.options.budget
-        may_cost = sum(max(self._cost(tokens), self._dearest) for tokens in (most, *flying))
+        may_cost = sum(
+            max(self._cost(tokens), self._dearest) for tokens in (most, *flying)
+        )
         if budget is not None and paid + may_cost > budget:
             about = "about " if self.used["tokens_estimated"] else ""
             return (
@@ -589,7 +619,9 @@ class Client:
                 )
         return None
 
-    async def _reply(self, method: str, url: str, body: Body | None, begun: float) -> Any:
+    async def _reply(
+        self, method: str, url: str, body: Body | None, begun: float
+    ) -> Any:
         """What the server says."""
         try:
             async with (
@@ -601,7 +633,9 @@ class Client:
             raise _Failed("timeout") from None
         except self._httpx.TransportError as error:
             reason = _TRANSPORT.get(type(error).__name__, "connection")
-            raise (_Unbilled if reason == "no_connection" else _Failed)(reason) from None
+            raise (_Unbilled if reason == "no_connection" else _Failed)(
+                reason
+            ) from None
         status = response.status_code
         if status in (408, 429) or (status >= 500 and status != 501):
             if b"insufficient_quota" in content:  # no pause will bring credit
@@ -610,7 +644,9 @@ class Client:
             if status in (429, 529) or pause is not None:  # others are no limit
                 patient = pause is not None and pause <= self.options.patience
                 self._pace.refused(begun, pause if patient else None)
-            raise (_Unbilled if status in (429, 529) else _Failed)(f"status_{status}", pause)
+            raise (_Unbilled if status in (429, 529) else _Failed)(
+                f"status_{status}", pause
+            )
         if status != 200:
             raise self._refusal(status, content, body)
         try:
@@ -673,14 +709,20 @@ class Client:
         if status in NO_ACCESS:
             key = "with the key given" if self.address.key else "without a key"
             own = self.address.provider
-            names = KEY_VARIABLE if own is None else f"{own.key_variable} or {KEY_VARIABLE}"
+            names = (
+                KEY_VARIABLE if own is None else f"{own.key_variable} or {KEY_VARIABLE}"
+            )
             then = f"set {names} in the environment"
             if self.address.key is None and self.address.base.startswith("http:"):
                 then += "; to another machine it is sent over https only"
-            return RequestRefused(f"{where}: refused {key} (status {status}): {then}", status, said)
+            return RequestRefused(
+                f"{where}: refused {key} (status {status}): {then}", status, said
+            )
         if status == 404 and body is not None and "model" in body:
             return ModelNotFound(f"{where}: has no such model or endpoint (404){code}")
-        return RequestRefused(f"{where}: answered with status {status}{code}", status, said)
+        return RequestRefused(
+            f"{where}: answered with status {status}{code}", status, said
+        )
 
 
 async def _whole(response: Any) -> bytes:
@@ -736,7 +778,9 @@ def served_model(client: Client, name: str) -> dict[str, Any]:
         return {"id": wanted}  # a provider's list lacks its short names
     try:
         url = f"{client.address.base}/models"
-        read = client.send("GET", url, None, lambda reply: [*map(_entry, reply["data"])])
+        read = client.send(
+            "GET", url, None, lambda reply: [*map(_entry, reply["data"])]
+        )
         served = client.run(read)
     except RequestRefused as error:
         if error.status not in (404, 405, 501) or wanted is None:
@@ -747,7 +791,11 @@ def served_model(client: Client, name: str) -> dict[str, Any]:
     for entry in served:
         if wanted is not None and wanted in (entry["id"], Path(entry["id"]).name):
             return entry
-    if wanted is not None and len(served) == 1 and served[0].get("owned_by") == "llamacpp":
+    if (
+        wanted is not None
+        and len(served) == 1
+        and served[0].get("owned_by") == "llamacpp"
+    ):
         return served[0]  # llama.cpp serves one model under any name
     known = ", ".join(Path(e["id"]).name for e in served[:8]) or "none"
     raise ModelNotFound(
@@ -770,7 +818,10 @@ def _entry(plain: Any) -> dict[str, Any]:
 def digest(served: dict[str, Any]) -> str:
     """A digest of the server's description of the model, as far as it stays the same from one
     start to the next: all that we can know about the weights."""
-    stable = {k: served.get(k) for k in ("owned_by", "root", "meta", "max_model_len", "parent")}
+    stable = {
+        k: served.get(k)
+        for k in ("owned_by", "root", "meta", "max_model_len", "parent")
+    }
     stable["id"] = Path(served["id"]).name
     text = json.dumps(stable, sort_keys=True)
     return f"server-{hashlib.sha256(text.encode()).hexdigest()[:16]}"

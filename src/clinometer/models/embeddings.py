@@ -55,7 +55,9 @@ class SentenceEncoder:
         distinct = list(dict.fromkeys(texts))
         ids = encode_all(self.tokenizer, distinct, special=True)
         closing = self.tokenizer.sep_token_id
-        ids = [i if len(i) <= self.limit else [*i[: self.limit - 1], closing] for i in ids]
+        ids = [
+            i if len(i) <= self.limit else [*i[: self.limit - 1], closing] for i in ids
+        ]
         lengths = np.array([len(i) for i in ids], dtype=np.int64)
         vectors = np.empty((len(distinct), self.model.config.hidden_size))
         size = BatchSize(_BATCH_TOKENS.get(self.device.type, _BATCH_TOKENS["cpu"]))
@@ -67,7 +69,9 @@ class SentenceEncoder:
             return np.asarray(pooled.double().cpu().numpy())
 
         with torch.inference_mode(), light_kernels():
-            for length in np.unique(lengths).tolist():  # rows of one length need no padding
+            for length in np.unique(
+                lengths
+            ).tolist():  # rows of one length need no padding
                 members = np.flatnonzero(lengths == length)
                 for some, embedded in size.over(members, length, embed):
                     vectors[some] = embedded
@@ -114,6 +118,8 @@ def _settings(folder: str, model: str) -> tuple[str, int]:
     kinds = {"pooling_mode_mean_tokens": "mean", "pooling_mode_cls_token": "cls"}
     kind = next((kind for name, kind in kinds.items() if pooling.get(name)), None)
     if kind is None and pooling:
-        raise ModelError(f"sentence model {model!r}: expected mean or cls pooling, found another")
+        raise ModelError(
+            f"sentence model {model!r}: expected mean or cls pooling, found another"
+        )
     limit = sentences.get("max_seq_length")
     return kind or "mean", limit if isinstance(limit, int) and limit > 0 else 512

@@ -58,7 +58,9 @@ class EncodedTexts:
         return np.repeat(np.arange(len(self.starts) - 1), self.lengths)
 
 
-def encode_texts(tokenizer: Any, texts: Sequence[MarkedText], options: TextOptions) -> EncodedTexts:
+def encode_texts(
+    tokenizer: Any, texts: Sequence[MarkedText], options: TextOptions
+) -> EncodedTexts:
     """Tokenise texts and mark their tokens."""
     backend = getattr(tokenizer, "backend_tokenizer", None)
     if backend is None:
@@ -74,7 +76,9 @@ def encode_texts(tokenizer: Any, texts: Sequence[MarkedText], options: TextOptio
     starts = np.concatenate([[0], np.cumsum(lengths)])
 
     def flat(lists: Iterable[Iterable[int]]) -> IntArray:
-        return np.fromiter(chain.from_iterable(lists), dtype=np.int64, count=int(starts[-1]))
+        return np.fromiter(
+            chain.from_iterable(lists), dtype=np.int64, count=int(starts[-1])
+        )
 
     words = flat((-1 if w is None else w for w in e.word_ids) for e in found)
     special = flat(e.special_tokens_mask for e in found) > 0
@@ -100,7 +104,9 @@ def _word_ends(words: IntArray, text_of: IntArray) -> IntArray:
     if not n:
         return np.empty(0, dtype=np.int64)
     ends = np.ones(n, dtype=np.bool_)
-    ends[:-1] = (words[1:] != words[:-1]) | (text_of[1:] != text_of[:-1]) | (words[:-1] < 0)
+    ends[:-1] = (
+        (words[1:] != words[:-1]) | (text_of[1:] != text_of[:-1]) | (words[:-1] < 0)
+    )
     places = np.flatnonzero(ends)
     return np.asarray(places[np.concatenate([[0], np.cumsum(ends)[:-1]])])
 
@@ -145,7 +151,11 @@ def masked_copies(
 
     The longest come first, so that running out of memory shows at once.
     """
-    ids = np.where(texts.target, mask_id, texts.ids) if options.targets == "masked" else texts.ids
+    ids = (
+        np.where(texts.target, mask_id, texts.ids)
+        if options.targets == "masked"
+        else texts.ids
+    )
     text_of = texts.text_of[scored]
     lengths = texts.lengths[text_of]
     last = texts.word_end[scored] if options.masking == "within_word_l2r" else scored
@@ -157,12 +167,16 @@ def masked_copies(
             columns = np.arange(length)
             rows = ids[begin[:, None] + columns]
             first = scored[some] - begin
-            hidden = (columns >= first[:, None]) & (columns <= (last[some] - begin)[:, None])
+            hidden = (columns >= first[:, None]) & (
+                columns <= (last[some] - begin)[:, None]
+            )
             rows[hidden] = mask_id
             yield _distinct(rows, first, texts.ids[scored[some]], scored[some])
 
 
-def _distinct(rows: IntArray, positions: IntArray, tokens: IntArray, scored: IntArray) -> Copies:
+def _distinct(
+    rows: IntArray, positions: IntArray, tokens: IntArray, scored: IntArray
+) -> Copies:
     keep, row = _first_of_each(np.column_stack([rows, positions]))
     order = np.argsort(row, kind="stable")
     counts = np.bincount(row)
@@ -172,7 +186,10 @@ def _distinct(rows: IntArray, positions: IntArray, tokens: IntArray, scored: Int
     wants = np.repeat(tokens[keep][:, None], counts.max(), axis=1)
     wants[row, column] = tokens
     batch = Batch(
-        tokens=rows[keep], positions=positions[keep], wants=wants, which=np.arange(len(keep))
+        tokens=rows[keep],
+        positions=positions[keep],
+        wants=wants,
+        which=np.arange(len(keep)),
     )
     return Copies(batch, scored, row, column)
 
@@ -194,7 +211,9 @@ def _first_of_each(table: IntArray) -> tuple[IntArray, IntArray]:
 _LOGITS = {"cpu": 1 << 24, "cuda": 1 << 29}
 
 
-def score_texts(scorer: Scorer, texts: Sequence[MarkedText], options: TextOptions) -> TextScores:
+def score_texts(
+    scorer: Scorer, texts: Sequence[MarkedText], options: TextOptions
+) -> TextScores:
     """Sums of token log-probabilities; texts that occur twice are computed once."""
     return PreparedTexts(scorer, options, texts).score()
 
@@ -211,7 +230,9 @@ class PreparedTexts:
     """Texts as tokens, each distinct text once, ready to be scored. Making it needs no model, and
     may run while the model is busy with other texts."""
 
-    def __init__(self, scorer: Scorer, options: TextOptions, texts: Sequence[MarkedText]) -> None:
+    def __init__(
+        self, scorer: Scorer, options: TextOptions, texts: Sequence[MarkedText]
+    ) -> None:
         if not isinstance(scorer, MaskedScorer | CausalScorer) or isinstance(
             scorer, PermutationScorer
         ):
@@ -233,7 +254,9 @@ class PreparedTexts:
         room = np.inf if limit is None else limit - causal  # for the BOS token
         scored = scored_tokens(self.encoded, options)
         self.scored = scored[(lengths <= room)[self.encoded.text_of[scored]]]
-        self.counts = np.bincount(self.encoded.text_of[self.scored], minlength=len(lengths))
+        self.counts = np.bincount(
+            self.encoded.text_of[self.scored], minlength=len(lengths)
+        )
         self.problem = tuple(
             TOO_LONG if length > room else "" if n else NOTHING_TO_SCORE
             for length, n in zip(lengths.tolist(), self.counts.tolist(), strict=True)
@@ -252,7 +275,9 @@ class PreparedTexts:
             )
         n, text_of = len(self.counts), self.encoded.text_of[self.scored]
         unknown_id = self.scorer.tokenizer.unk_token_id
-        unknown = self.encoded.ids[self.scored] == (-1 if unknown_id is None else unknown_id)
+        unknown = self.encoded.ids[self.scored] == (
+            -1 if unknown_id is None else unknown_id
+        )
         sums = np.bincount(text_of, weights=values, minlength=n)
         distinct = TextScores(
             log_prob=np.where(self.counts > 0, sums, np.nan),
@@ -265,8 +290,12 @@ class PreparedTexts:
     def _masked(self, scorer: MaskedScorer) -> FloatArray:
         """Log-probabilities of the tokens [N], of those that are scored."""
         values = np.full(len(self.encoded.ids), np.nan)
-        all_copies = masked_copies(self.encoded, self.scored, self.options, scorer.marker.id)
-        pending = [(copies, scorer.ask(copies.batch, scorer.forward)) for copies in all_copies]
+        all_copies = masked_copies(
+            self.encoded, self.scored, self.options, scorer.marker.id
+        )
+        pending = [
+            (copies, scorer.ask(copies.batch, scorer.forward)) for copies in all_copies
+        ]
         for copies, found in pending:
             values[copies.scored] = found()[copies.row, copies.column]
         return values
@@ -312,6 +341,8 @@ class PreparedTexts:
 
         for length in np.unique(lengths)[::-1].tolist():
             members = alive[lengths == length]
-            for _, (places, log_probs) in scorer.batch_size.over(members, length, score, most=held):
+            for _, (places, log_probs) in scorer.batch_size.over(
+                members, length, score, most=held
+            ):
                 values[places] = log_probs
         return values

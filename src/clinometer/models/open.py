@@ -15,7 +15,10 @@ from clinometer.models.protocol import Scorer, Writer
 
 
 def open_model(
-    model: str | ModelSpec, *, load: LoadOptions | None = None, words: WordOptions | None = None
+    model: str | ModelSpec,
+    *,
+    load: LoadOptions | None = None,
+    words: WordOptions | None = None,
 ) -> Scorer:
     """Open a model by name: `smollm2`, a folder, a .gguf file, `pocket:NAME`, a hub id,
     `openai/NAME` and other hosted ones, `openai:URL#MODEL`; or an application,
@@ -35,7 +38,9 @@ def open_model(
             f"effort: expected a hosted model, which gets it with each request; found {spec.name}"
         )
     if load.steer is not None and spec.place in (ModelSource.SERVER, *APPLICATIONS):
-        raise SettingsError(f"steer: expected a model on this machine, found {spec.name}")
+        raise SettingsError(
+            f"steer: expected a model on this machine, found {spec.name}"
+        )
     if spec.place is ModelSource.SERVER:
         from clinometer.models.server import open_server
 

@@ -53,7 +53,9 @@ class ServerOptions:
     """How a server is queried. Only `route`, `top_k` and `tokenizer` may change a number."""
 
     tokenizer: str | None = _key(
-        None, help="Local tokenizer (folder, hub id or .gguf file).", unset="the server's own"
+        None,
+        help="Local tokenizer (folder, hub id or .gguf file).",
+        unset="the server's own",
     )
     route: str | None = _key(
         None,
@@ -67,11 +69,17 @@ class ServerOptions:
         allowed=COUNT,
     )
     concurrency: int = _key(
-        64, help="Most concurrent requests; as many as the server keeps up with.", allowed=COUNT
+        64,
+        help="Most concurrent requests; as many as the server keeps up with.",
+        allowed=COUNT,
     )
-    timeout: float = _key(60.0, help="Timeout of one request, in seconds.", allowed=POSITIVE)
+    timeout: float = _key(
+        60.0, help="Timeout of one request, in seconds.", allowed=POSITIVE
+    )
     patience: float = _key(
-        60.0, help="Give up on a server after this many seconds without a reply.", allowed=POSITIVE
+        60.0,
+        help="Give up on a server after this many seconds without a reply.",
+        allowed=POSITIVE,
     )
     max_requests: int | None = _key(
         None,
@@ -131,7 +139,9 @@ class SampleOptions:
         choices=EFFORTS,
         unset="the model's default",
     )
-    seed: int = option(0, help="Random seed.", allowed=SEED, panel="Question", advanced=True)
+    seed: int = option(
+        0, help="Random seed.", allowed=SEED, panel="Question", advanced=True
+    )
     automatic: bool = False
 
     def __post_init__(self) -> None:
@@ -156,9 +166,13 @@ class LoadOptions:
     )
     device: str = option("auto", help="auto, cpu, cuda, cuda:N or mps.", panel="Model")
     dtype: str = _key(
-        "auto", help="auto, float32, bfloat16 or float16 (auto: float32 on a CPU).", choices=DTYPES
+        "auto",
+        help="auto, float32, bfloat16 or float16 (auto: float32 on a CPU).",
+        choices=DTYPES,
     )
-    revision: str | None = _key(None, help="Revision on the Hugging Face Hub.", unset="latest")
+    revision: str | None = _key(
+        None, help="Revision on the Hugging Face Hub.", unset="latest"
+    )
     batch_tokens: int | None = _key(
         None,
         help="Tokens per batch; changes preferences by rounding: about 1e-6 in float32, 0.002 to "
@@ -167,13 +181,18 @@ class LoadOptions:
         unset="what fits into memory",
     )
     device_map: str | None = _key(
-        None, help="auto: spread a large model over all GPUs, then main memory.", choices=("auto",)
+        None,
+        help="auto: spread a large model over all GPUs, then main memory.",
+        choices=("auto",),
     )
     quantize: str | None = _key(
-        None, help="8bit: load the weights in 8 bits (bitsandbytes).", choices=QUANTIZATIONS
+        None,
+        help="8bit: load the weights in 8 bits (bitsandbytes).",
+        choices=QUANTIZATIONS,
     )
     steer: str | None = _key(
-        None, help="File of a steering vector that study fixes made; causal models on this machine."
+        None,
+        help="File of a steering vector that study fixes made; causal models on this machine.",
     )
     chat: bool = option(
         False,
@@ -181,7 +200,9 @@ class LoadOptions:
         "assistant's turn; questions are asked there alone.",
         panel="Question",
     )
-    chat_request: str = _key("Write a sentence.", help="The user's message in the chat template.")
+    chat_request: str = _key(
+        "Write a sentence.", help="The user's message in the chat template."
+    )
     sampled: SampleOptions | None = None
     server: ServerOptions = field(default_factory=ServerOptions)
     allow: Annotated[tuple[str, ...], Strict(False)] = option(
@@ -201,7 +222,9 @@ class LoadOptions:
         check_settings(self)
         if self.device.split(":")[0] not in DEVICES:
             known = ", ".join(DEVICES)
-            raise SettingsError(f"device: expected one of {known}; found {self.device!r}")
+            raise SettingsError(
+                f"device: expected one of {known}; found {self.device!r}"
+            )
         Allowed.parse(self.allow)
 
     @property
@@ -229,7 +252,9 @@ class LoadOptions:
             "server.route": server.route,
             "server.top_k": server.top_k if server.route == "top-k" else None,
         }
-        named = always | {name: value for name, value in where_set.items() if value is not None}
+        named = always | {
+            name: value for name, value in where_set.items() if value is not None
+        }
         return {f"load.{name}": value for name, value in named.items()}
 
 
@@ -238,7 +263,9 @@ def _digest(file: Path) -> str:
     try:
         return hashlib.sha256(read_bytes(file, most=MOST_RECORD)).hexdigest()[:16]
     except OSError as error:
-        raise SettingsError(f"{file}: cannot be read: {error.strerror or error}") from error
+        raise SettingsError(
+            f"{file}: cannot be read: {error.strerror or error}"
+        ) from error
 
 
 #: What --load and the name of a model may set: KEY=VALUE.
@@ -255,7 +282,9 @@ class WordOptions:
         allowed=TOLERANCE,
         unset="0.001, or what the run was begun with",
     )
-    single_token: bool = _words(False, help="Leave out words of several tokens, as the papers do.")
+    single_token: bool = _words(
+        False, help="Leave out words of several tokens, as the papers do."
+    )
 
     def __post_init__(self) -> None:
         check_settings(self)

@@ -66,7 +66,11 @@ class WordReport:
     @property
     def left_out(self) -> frozenset[str]:
         """Words whose column has no separate probability."""
-        return frozenset(self.unwritable) | frozenset(self.restricted) | frozenset(self.same_tokens)
+        return (
+            frozenset(self.unwritable)
+            | frozenset(self.restricted)
+            | frozenset(self.same_tokens)
+        )
 
     def counts(self) -> dict[str, int]:
         """Number of words under each rule; words of several tokens are the normal case."""
@@ -111,7 +115,9 @@ class WordScores:
 
     def take(self, rows: IntArray) -> WordScores:
         """The scores of these prompts, in this order."""
-        arrays = {n: v[rows] for n, v in vars(self).items() if isinstance(v, np.ndarray)}
+        arrays = {
+            n: v[rows] for n, v in vars(self).items() if isinstance(v, np.ndarray)
+        }
         draws = None if self.draws is None else tuple(self.draws[i] for i in rows)
         return WordScores(**arrays, draws=draws)
 
@@ -127,7 +133,9 @@ class WordScores:
         return replace(self, log_probs=wide(self.log_probs), log_upper=upper)
 
     @classmethod
-    def scattered(cls, parts: Iterable[tuple[IntArray, WordScores]], n_prompts: int) -> WordScores:
+    def scattered(
+        cls, parts: Iterable[tuple[IntArray, WordScores]], n_prompts: int
+    ) -> WordScores:
         """Put parts in their places as they arrive; each comes with the numbers of its prompts."""
         whole: dict[str, Any] = {}
         for members, part in parts:
@@ -165,7 +173,10 @@ class Scorer(ABC):
 
     @abstractmethod
     def score(
-        self, prompts: Sequence[Prompt], words: Sequence[str], counts: FloatArray | None = None
+        self,
+        prompts: Sequence[Prompt],
+        words: Sequence[str],
+        counts: FloatArray | None = None,
     ) -> WordScores:
         """Log-probability of every word at the slot of every prompt.
 

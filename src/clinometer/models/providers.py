@@ -54,7 +54,11 @@ class Provider:
         return host == own or (not self.base and host.endswith(_AZURE_HOSTS))
 
 
-_AZURE_HOSTS = (".openai.azure.com", ".services.ai.azure.com", ".cognitiveservices.azure.com")
+_AZURE_HOSTS = (
+    ".openai.azure.com",
+    ".services.ai.azure.com",
+    ".cognitiveservices.azure.com",
+)
 
 PROVIDERS = {
     one.name: one
@@ -76,7 +80,9 @@ PROVIDERS = {
             renamed={"seed": "random_seed"},
         ),
         Provider(
-            "gemini", "https://generativelanguage.googleapis.com/v1beta/openai", "GEMINI_API_KEY"
+            "gemini",
+            "https://generativelanguage.googleapis.com/v1beta/openai",
+            "GEMINI_API_KEY",
         ),
     )
 }
@@ -89,7 +95,11 @@ def hosted(name: str) -> tuple[Provider, str] | None:
     ('mistral-small', None)
     """
     provider, slash, model = name.partition("/")
-    return (PROVIDERS[provider], model) if slash and model and provider in PROVIDERS else None
+    return (
+        (PROVIDERS[provider], model)
+        if slash and model and provider in PROVIDERS
+        else None
+    )
 
 
 # --- prices ---------------------------------------------------------------------------------------
@@ -141,7 +151,9 @@ def price_of(name: str, given: str | None) -> Price | None:
     if found is None or not is_paid(name):
         return None
     provider, model = found
-    listed = tomllib.loads((files(__package__) / "prices.toml").read_text(encoding="utf-8"))
+    listed = tomllib.loads(
+        (files(__package__) / "prices.toml").read_text(encoding="utf-8")
+    )
     prices: dict[str, tuple[float, float]] = listed.get(provider.name, {})
     price = prices.get(model) or prices.get(_DAY.sub("", model))
     return None if price is None else Price(*price, f"{listed['source']}, in USD")
@@ -150,7 +162,9 @@ def price_of(name: str, given: str | None) -> Price | None:
 def is_paid(name: str) -> bool:
     """Whether a model is asked at its provider's address, and not at one of this machine."""
     found = hosted(name)
-    return found is not None and not is_loopback(urlsplit(found[0].address()).hostname or "")
+    return found is not None and not is_loopback(
+        urlsplit(found[0].address()).hostname or ""
+    )
 
 
 def parts_of_address(url: str) -> SplitResult | None:

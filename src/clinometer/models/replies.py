@@ -43,7 +43,13 @@ from clinometer.readouts.readers import (
     with_order,
     without_opening,
 )
-from clinometer.readouts.tables import ChoiceTable, RatingTable, ReadoutTable, ScoreTable, TextTable
+from clinometer.readouts.tables import (
+    ChoiceTable,
+    RatingTable,
+    ReadoutTable,
+    ScoreTable,
+    TextTable,
+)
 from clinometer.statistics.arrays import FloatArray, IntArray
 from clinometer.storage.resumable import ReplyLog
 from clinometer.storage.untrusted import Allowed
@@ -83,14 +89,24 @@ class ReplyScorer(Scorer):
     """A scorer of words as a scorer of answers to questions; `reader` reads sampled replies."""
 
     def __init__(
-        self, scorer: Scorer, query: ReadoutQuery, *, chat: bool, reader: Readout | None = None
+        self,
+        scorer: Scorer,
+        query: ReadoutQuery,
+        *,
+        chat: bool,
+        reader: Readout | None = None,
     ) -> None:
         if scorer.info.kind in _FILL_GAPS:
             raise ModelError(
                 f"{scorer.info.name}: a {scorer.info.kind} model fills gaps and cannot answer the "
                 f"questions of topic {query.topic!r}; use a causal, chat or served model"
             )
-        self.scorer, self.client, self.query, self.chat = scorer, scorer.client, query, chat
+        self.scorer, self.client, self.query, self.chat = (
+            scorer,
+            scorer.client,
+            query,
+            chat,
+        )
         self._reader, self._turn = reader, threading.Lock()
 
     @property
@@ -119,19 +135,28 @@ class ReplyScorer(Scorer):
         self.scorer.close()
 
     def score(
-        self, prompts: Sequence[Prompt], words: Sequence[str], counts: FloatArray | None = None
+        self,
+        prompts: Sequence[Prompt],
+        words: Sequence[str],
+        counts: FloatArray | None = None,
     ) -> WordScores:
         """Scores with a column for each word of the topic, in any order of the options."""
         if self._reader is not None and self.info.kind == "sampled":
             replies = self.scorer.generate(prompts)
             with self._turn:  # a reader may be a model
-                return read_replies(self._reader, self.query.attributes, prompts, words, replies)
+                return read_replies(
+                    self._reader, self.query.attributes, prompts, words, replies
+                )
         alike: dict[tuple[str, ...], list[int]] = {}
         for i, prompt in enumerate(prompts):
             answers = () if prompt.shown is None else prompt.shown.answers
             alike.setdefault(tuple(sorted({*answers} - {""})), []).append(i)
-        parts = [self._exact([prompts[i] for i in at], texts) for texts, at in alike.items()]
-        return WordScores.joined(parts).take(np.argsort(np.concatenate(list(alike.values()))))
+        parts = [
+            self._exact([prompts[i] for i in at], texts) for texts, at in alike.items()
+        ]
+        return WordScores.joined(parts).take(
+            np.argsort(np.concatenate(list(alike.values())))
+        )
 
     def _exact(self, prompts: Sequence[Prompt], texts: tuple[str, ...]) -> WordScores:
         """Prompts with the same answers, in any order."""
@@ -210,7 +235,9 @@ def open_reader(
         return FunctionReader(function, tuple(attributes), table.function)
     if table.model is None:
         return WordCountReader(attributes)
-    allowed.check_model(table.model, here=on_this_machine(table.model), where="readout.model")
+    allowed.check_model(
+        table.model, here=on_this_machine(table.model), where="readout.model"
+    )
     if table.rubric is not None:
         return JudgeReader(table.model, table.rubric, attributes)
     return ClassifierReader(table.model, tuple(attributes), table.names)
@@ -253,9 +280,12 @@ class ClassifierReader(ModelReader):
     def categories_of(self, texts: Sequence[str]) -> list[int]:
         classify, category = self._opened
         longest = min(
-            classify.tokenizer.model_max_length, classify.model.config.max_position_embeddings
+            classify.tokenizer.model_max_length,
+            classify.model.config.max_position_embeddings,
         )
-        found = classify(list(texts), batch_size=_BATCH, truncation=True, max_length=longest)
+        found = classify(
+            list(texts), batch_size=_BATCH, truncation=True, max_length=longest
+        )
         return [category[str(one["label"])] for one in found]
 
     @cached_property
@@ -278,8 +308,13 @@ class ClassifierReader(ModelReader):
 
     def _numbered(self, labels: Sequence[str]) -> dict[str, int]:
         own = {category.casefold(): i for i, category in enumerate(self.categories)}
-        named = {label: self.categories.index(name) for label, name in self.names.items()}
-        found = {label: named.get(label, own.get(label.casefold(), OTHER)) for label in labels}
+        named = {
+            label: self.categories.index(name) for label, name in self.names.items()
+        }
+        found = {
+            label: named.get(label, own.get(label.casefold(), OTHER))
+            for label in labels
+        }
         for label in self.names:
             if label not in labels:
                 raise TopicError(

@@ -63,7 +63,9 @@ def first_line(answer: str) -> str:
     return next((line.strip() for line in answer.splitlines() if line.strip()), "")
 
 
-def recognised(text: str, words: tuple[str, ...], before: str, *, space: bool = True) -> int:
+def recognised(
+    text: str, words: tuple[str, ...], before: str, *, space: bool = True
+) -> int:
     """Which word of a list a sampled text starts with, by its index, or OTHER, REFUSAL or EMPTY.
 
     >>> words = ("he", "she", "her", "her own")
@@ -78,7 +80,9 @@ def recognised(text: str, words: tuple[str, ...], before: str, *, space: bool = 
 
 
 @lru_cache(maxsize=64)
-def _any_of(words: tuple[str, ...], space: bool) -> tuple[re.Pattern[str], dict[str, int]]:
+def _any_of(
+    words: tuple[str, ...], space: bool
+) -> tuple[re.Pattern[str], dict[str, int]]:
     """A pattern of all words, and the index of each."""
     number: dict[str, int] = {}
     for i, word in enumerate(words):
@@ -93,7 +97,9 @@ class SampledScorer(Scorer):
     """Scores a model by sampling from it; `notes` say how the prompts are presented to it."""
 
     def __init__(self, info: ModelInfo, options: SampleOptions, *notes: str) -> None:
-        sampling = f"{options.replies} replies a prompt at temperature {options.temperature:g}"
+        sampling = (
+            f"{options.replies} replies a prompt at temperature {options.temperature:g}"
+        )
         self.info = replace(info, kind="sampled", notes=(*info.notes, sampling, *notes))
         self.options = options
 
@@ -105,7 +111,10 @@ class SampledScorer(Scorer):
         return word_report(words)
 
     def score(
-        self, prompts: Sequence[Prompt], words: Sequence[str], counts: FloatArray | None = None
+        self,
+        prompts: Sequence[Prompt],
+        words: Sequence[str],
+        counts: FloatArray | None = None,
     ) -> WordScores:
         return counted(prompts, words, self.generate(prompts))
 
@@ -130,7 +139,9 @@ def word_report(words: Sequence[str]) -> WordReport:
     first: dict[str, str] = {}
     for word in words:
         first.setdefault(word.casefold(), word)
-    same = {word: first[word.casefold()] for word in words if first[word.casefold()] != word}
+    same = {
+        word: first[word.casefold()] for word in words if first[word.casefold()] != word
+    }
     return WordReport(tokens={w: (w,) for w in words}, same_tokens=same)
 
 
@@ -150,11 +161,16 @@ def _read(
 ) -> Iterator[list[int]]:
     """What the samples of each prompt start with, as `recognised` has it."""
     for prompt, texts in zip(prompts, draws, strict=True):
-        yield [recognised(t, tuple(words), prompt.before, space=prompt.space) for t in texts]
+        yield [
+            recognised(t, tuple(words), prompt.before, space=prompt.space)
+            for t in texts
+        ]
 
 
 def shares(
-    counts: FloatArray, draws: Sequence[tuple[str, ...]], unread: FloatArray | None = None
+    counts: FloatArray,
+    draws: Sequence[tuple[str, ...]],
+    unread: FloatArray | None = None,
 ) -> WordScores:
     """Scores from how many of the samples of each prompt count for each word [P, V]."""
     n = np.array([len(texts) for texts in draws])
@@ -223,11 +239,15 @@ class AskingSampler(SampledScorer):
             batches = [missing[i : i + size] for i in range(0, len(missing), size)]
             if not self.learnt:
                 batches = batches[:1]
-            await together([self._batch(text, some, replies) for some in batches], self.client.halt)
+            await together(
+                [self._batch(text, some, replies) for some in batches], self.client.halt
+            )
             self.learnt = self.learnt or bool(replies)
         return [replies[i] for i in wanted]
 
-    async def _batch(self, text: str, numbers: list[int], replies: dict[int, str]) -> None:
+    async def _batch(
+        self, text: str, numbers: list[int], replies: dict[int, str]
+    ) -> None:
         new = await self.ask(text, numbers[0], len(numbers))
         for number, reply in zip(numbers, new, strict=False):
             if self.log is not None:

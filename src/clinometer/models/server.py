@@ -60,7 +60,13 @@ from clinometer.models.sampled import (
     seed_for,
 )
 from clinometer.models.scoring.word_scorer import Job, WordScorer
-from clinometer.models.tokens import Tokens, WordList, in_opening, in_template, local_tokenizer
+from clinometer.models.tokens import (
+    Tokens,
+    WordList,
+    in_opening,
+    in_template,
+    local_tokenizer,
+)
 from clinometer.statistics.arrays import FloatArray
 from clinometer.topics import Prompt
 from clinometer.topics.conversation import is_conversation, messages_of
@@ -166,7 +172,9 @@ class ServerTokenizer:
     def encode(self, text: str, *, add_special_tokens: bool) -> list[int]:
         return list(self.client.run(self.tokens_of(text, special=add_special_tokens)))
 
-    def __call__(self, texts: Sequence[str], *, add_special_tokens: bool) -> dict[str, Any]:
+    def __call__(
+        self, texts: Sequence[str], *, add_special_tokens: bool
+    ) -> dict[str, Any]:
         special = add_special_tokens
         self.client.run(
             together([self.tokens_of(t, special=special) for t in dict.fromkeys(texts)])
@@ -183,7 +191,9 @@ class ServerTokenizer:
                 "add_special_tokens": special,
             }
             url = f"{self.client.address.root}/tokenize"
-            self._tokens[text, special] = await self.client.send("POST", url, body, _ids)
+            self._tokens[text, special] = await self.client.send(
+                "POST", url, body, _ids
+            )
         return self._tokens[text, special]
 
     def decode(self, ids: Sequence[int]) -> str:
@@ -202,7 +212,9 @@ class ServerTokenizer:
 
 def _ids(reply: Any) -> list[int]:
     ids = reply["tokens"]
-    if not all(isinstance(i, int) and not isinstance(i, bool) and 0 <= i < 1 << 31 for i in ids):
+    if not all(
+        isinstance(i, int) and not isinstance(i, bool) and 0 <= i < 1 << 31 for i in ids
+    ):
         raise WrongReply("not token numbers")
     return list(ids)
 
@@ -225,12 +237,18 @@ class Names:
 
     async def load(self, tokens: Sequence[int]) -> None:
         new = [t for t in tokens if t not in self.texts] if self.needed else []
-        self.texts.update(zip(new, await together([self._text(t) for t in new]), strict=True))
+        self.texts.update(
+            zip(new, await together([self._text(t) for t in new]), strict=True)
+        )
 
     async def numbers(self, texts: Sequence[str]) -> dict[str, int]:
         """The ids of those texts that are single tokens."""
         found = await together([self._numbers(text) for text in texts])
-        return {text: ids[0] for text, ids in zip(texts, found, strict=True) if len(ids) == 1}
+        return {
+            text: ids[0]
+            for text, ids in zip(texts, found, strict=True)
+            if len(ids) == 1
+        }
 
     async def _text(self, token: int) -> str:
         if isinstance(self.tokenizer, ServerTokenizer):
@@ -286,7 +304,9 @@ class Endpoint:
             "POST", f"{self.client.address.base}/completions", whole, read
         )
 
-    async def values(self, path: Tokens, wanted: Sequence[int], **body: Any) -> list[float]:
+    async def values(
+        self, path: Tokens, wanted: Sequence[int], **body: Any
+    ) -> list[float]:
         """Log-probabilities of these tokens, all of which the reply has to list."""
 
         def read(reply: Any) -> list[float]:
@@ -321,7 +341,9 @@ class Route(ABC):
         self.endpoint = endpoint
 
     async def answer(self, questions: Sequence[Question]) -> list[Bounds]:
-        await self.endpoint.names.load(list({t for _, wanted in questions for t in wanted}))
+        await self.endpoint.names.load(
+            list({t for _, wanted in questions for t in wanted})
+        )
         return await together([self.one(path, wanted) for path, wanted in questions])
 
     @abstractmethod
@@ -362,7 +384,9 @@ class Boost(Route):
             values.update({t: top.by_id[known] + ratio for t, ratio in part.items()})
         return Bounds.exact([required(values[t]) for t in wanted])
 
-    async def lifted(self, path: Tokens, known: int, tokens: Sequence[int]) -> dict[int, float]:
+    async def lifted(
+        self, path: Tokens, known: int, tokens: Sequence[int]
+    ) -> dict[int, float]:
         """log p(t) - log p(known) of each token."""
         least, *values = await self.endpoint.values(
             path,
@@ -385,7 +409,10 @@ class TokenIds(Route):
         parts = [wanted[i : i + self._most] for i in range(0, len(wanted), self._most)]
         how = {"logprobs": 1, "return_tokens_as_token_ids": True, "temperature": 0.0}
         values = await together(
-            [self.endpoint.values(path, p, logprob_token_ids=list(p), **how) for p in parts]
+            [
+                self.endpoint.values(path, p, logprob_token_ids=list(p), **how)
+                for p in parts
+            ]
         )
         return Bounds.exact([value for part in values for value in part])
 
@@ -422,7 +449,9 @@ def unlisted_bound(listed: Sequence[float]) -> float:
     return min(*listed, math.log(rest))
 
 
-ROUTES: dict[str, type[Route]] = {route.name: route for route in (TokenIds, Boost, TopK)}
+ROUTES: dict[str, type[Route]] = {
+    route.name: route for route in (TokenIds, Boost, TopK)
+}
 
 
 # --- Words at the slot ----------------------------------------------------------------------------
@@ -436,7 +465,9 @@ class ServerScorer(WordScorer):
     """A model behind a server. With an exact route its numbers mean the same as those of a local
     model; with top-k they are lower bounds, returned together with upper ones."""
 
-    def __init__(self, route: Route, tokenizer: Any, info: ModelInfo, **options: Any) -> None:
+    def __init__(
+        self, route: Route, tokenizer: Any, info: ModelInfo, **options: Any
+    ) -> None:
         super().__init__(tokenizer, info, **options)
         self.route = route
         self.client: Client = route.endpoint.client
@@ -444,7 +475,9 @@ class ServerScorer(WordScorer):
     def score_batch(self, prompts: Sequence[Prompt], words: WordList) -> WordScores:
         answers: dict[Question, Bounds] = {}
 
-        def lower(paths: Sequence[Tokens], wanted: Sequence[Tokens]) -> list[FloatArray]:
+        def lower(
+            paths: Sequence[Tokens], wanted: Sequence[Tokens]
+        ) -> list[FloatArray]:
             """Lower bounds from the server, which gives both."""
             questions = list(zip(paths, wanted, strict=True))
             new = [q for q in dict.fromkeys(questions) if q not in answers]
@@ -452,7 +485,9 @@ class ServerScorer(WordScorer):
             answers.update(zip(new, bounds, strict=True))
             return [answers[q].lower for q in questions]
 
-        def upper(paths: Sequence[Tokens], wanted: Sequence[Tokens]) -> list[FloatArray]:
+        def upper(
+            paths: Sequence[Tokens], wanted: Sequence[Tokens]
+        ) -> list[FloatArray]:
             """Upper bounds: those of the answers, and 1 for words that were not queried."""
             return [
                 answers[q].upper if q in answers else np.zeros(len(q[1]))
@@ -512,7 +547,9 @@ async def choose_route(
 async def _widest(endpoint: Endpoint, path: Tokens) -> tuple[Endpoint, Listed]:
     """The endpoint with lists as long as it returns, at most the length requested."""
     reason = ""
-    for k in sorted({min(k, endpoint.top_k) for k in (endpoint.top_k, *_WIDTHS)}, reverse=True):
+    for k in sorted(
+        {min(k, endpoint.top_k) for k in (endpoint.top_k, *_WIDTHS)}, reverse=True
+    ):
         endpoint.client.probing = True
         try:
             top = await endpoint.top(path, k)
@@ -557,7 +594,10 @@ async def _works(route: Route, path: Tokens, top: Listed, rare: int) -> bool:
             return False
         finally:
             client.probing = False
-        agree = [abs(v - known[t]) < _AGREEMENT for t, v in zip(tokens, found.upper, strict=False)]
+        agree = [
+            abs(v - known[t]) < _AGREEMENT
+            for t, v in zip(tokens, found.upper, strict=False)
+        ]
         return all(agree) and bool(np.isfinite(found.upper[-1]))
     return False
 
@@ -605,20 +645,28 @@ def open_by_words(
             "one with --load tokenizer=NAME"
         )
     route = client.run(choose_route(endpoint, path, rare, wanted=load.server.route))
-    exact = "exact" if route.exact else f"the {route.endpoint.top_k} most probable tokens only"
+    exact = (
+        "exact"
+        if route.exact
+        else f"the {route.endpoint.top_k} most probable tokens only"
+    )
     how = f"queried by the route {route.name}: {exact}"
     meta = served.get("meta") or {}
     revision, parameters = f"{info.revision}, {route.name}", meta.get("n_params")
     info = replace(info, revision=revision, parameters=parameters, notes=(how,))
     limit = meta.get("n_ctx") or served.get("max_model_len")
     most = limit - 1 if limit else None
-    return ServerScorer(route, tokenizer, info, options=words, chat=chat, length_limit=most)
+    return ServerScorer(
+        route, tokenizer, info, options=words, chat=chat, length_limit=most
+    )
 
 
 # --- The server's chat template -------------------------------------------------------------------
 
 
-def find_opening(tokenizer: Any, load: LoadOptions, client: Client, model: str) -> str | None:
+def find_opening(
+    tokenizer: Any, load: LoadOptions, client: Client, model: str
+) -> str | None:
     """The text before the assistant's turn, in the template of the tokenizer or of the server; None
     if neither has one.
 
@@ -635,8 +683,13 @@ def find_opening(tokenizer: Any, load: LoadOptions, client: Client, model: str) 
     }
     root = client.address.root
     told = _asked(client, f"{root}/apply-template", body, "prompt")
-    if told is None and (tokens := _asked(client, f"{root}/tokenize", body, "tokens")) is not None:
-        told = _asked(client, f"{root}/detokenize", {"model": model, "tokens": tokens}, "prompt")
+    if (
+        told is None
+        and (tokens := _asked(client, f"{root}/tokenize", body, "tokens")) is not None
+    ):
+        told = _asked(
+            client, f"{root}/detokenize", {"model": model, "tokens": tokens}, "prompt"
+        )
     # A server without chat support may ignore the messages.
     return told if isinstance(told, str) and load.chat_request in told else None
 
@@ -655,25 +708,38 @@ Messages = Sequence[Mapping[str, str]]
 
 #: The model's own distribution only: vLLM takes any setting missing here from the model's
 #: generation_config.json.
-PLAIN = {"top_p": 1.0, "presence_penalty": 0.0, "frequency_penalty": 0.0, "stream": False}
+PLAIN = {
+    "top_p": 1.0,
+    "presence_penalty": 0.0,
+    "frequency_penalty": 0.0,
+    "stream": False,
+}
 NO_CUTS = {"top_k": 0, "min_p": 0.0, "repetition_penalty": 1.0}
 
 #: What may be left out, what matters least first. A temperature may be left out if it is 1, which
 #: is every provider's default.
 _SPARE = (*NO_CUTS, "presence_penalty", "frequency_penalty", "stream", "top_p", "seed")
 #: Left out together before a server has accepted anything, if its refusal names nothing.
-_UNNAMED = (tuple(NO_CUTS), ("presence_penalty", "frequency_penalty", "top_p"), ("seed",))
+_UNNAMED = (
+    tuple(NO_CUTS),
+    ("presence_penalty", "frequency_penalty", "top_p"),
+    ("seed",),
+)
 #: What a request is about; never left out, and no name to look for in a sentence.
 _CONTENT = ("model", "messages", "prompt", "system")
 #: Statuses of a request that another form of it may pass.
 _ADAPTABLE = (400, 403, 422)
 
-_SEVERAL = re.compile(r"extra_forbidden|unrecognized|unknown name|unexpected keyword", re.I)
+_SEVERAL = re.compile(
+    r"extra_forbidden|unrecognized|unknown name|unexpected keyword", re.I
+)
 _LEAST = re.compile(
-    r"(?:>=|at least|minimum(?: value)? (?:is|of)|greater than or equal to)\D{0,3}(\d+)", re.I
+    r"(?:>=|at least|minimum(?: value)? (?:is|of)|greater than or equal to)\D{0,3}(\d+)",
+    re.I,
 )
 _MOST = re.compile(
-    r"(?:<=|at most|maximum(?: value)? (?:is|of)|less than or equal to)\D{0,3}(\d+)", re.I
+    r"(?:<=|at most|maximum(?: value)? (?:is|of)|less than or equal to)\D{0,3}(\d+)",
+    re.I,
 )
 _SYSTEM = re.compile(r"system.{0,20}role|role.{0,40}system", re.I)
 FILTERED = re.compile(r"content_?filter|content management policy|content_policy", re.I)
@@ -682,7 +748,9 @@ FILTERED = re.compile(r"content_?filter|content management policy|content_policy
 LISTED = 20
 
 #: The instruction to a chat model that should continue a text.
-INSTRUCTION = "Continue this text with the words that come next. Answer with these words only: {}"
+INSTRUCTION = (
+    "Continue this text with the words that come next. Answer with these words only: {}"
+)
 
 #: Parameters of Anthropic's Messages; it has no others of ours.
 _ANTHROPIC = ("model", "messages", "max_tokens", "temperature")
@@ -720,7 +788,10 @@ class ChatEndpoint:
         seed = self.renamed.get("seed", "seed")
         return {
             "address": self.client.address.base,
-            "sent": {**self.sent, **({seed: "one a request"} if seed in self.sent else {})},
+            "sent": {
+                **self.sent,
+                **({seed: "one a request"} if seed in self.sent else {}),
+            },
             "refusals": self.refusals,
             "renamed": self.renamed,
             "left_out": self.left_out,
@@ -732,7 +803,9 @@ class ChatEndpoint:
             **({} if self.lists is None else {"lists": self.lists}),
         }
 
-    async def ask(self, messages: Messages, length: int, **parameters: Any) -> list[str]:
+    async def ask(
+        self, messages: Messages, length: int, **parameters: Any
+    ) -> list[str]:
         """One text per reply; "" for one that the provider's filter withheld. Replies that hidden
         tokens left no room for are missing, and the next request has more room."""
         n = parameters.get("n", 1)
@@ -756,7 +829,9 @@ class ChatEndpoint:
         if len(found) < len(replies):
             if (room := self._room(length)) >= _MOST_ROOM:
                 return [text or "" for text in replies]
-            room = self.least["max_tokens"] = min(max(4 * room, _FIRST_ROOM), _MOST_ROOM)
+            room = self.least["max_tokens"] = min(
+                max(4 * room, _FIRST_ROOM), _MOST_ROOM
+            )
             empty = {"parameter": "max_tokens", "reason": "empty reply", "least": room}
             self.refusals.append(empty)
         return found
@@ -768,7 +843,9 @@ class ChatEndpoint:
     async def first_tokens(self, messages: Messages) -> list[tuple[str, float]]:
         """The most probable first tokens of a reply with their probabilities."""
         how = {"max_tokens": 1, "temperature": 1.0, **PLAIN}
-        return await self._chat(messages, listed_tokens, **how, logprobs=True, top_logprobs=LISTED)
+        return await self._chat(
+            messages, listed_tokens, **how, logprobs=True, top_logprobs=LISTED
+        )
 
     def lists_tokens(self) -> bool:
         """Whether log-probabilities come back: asked once, with a question of a word."""
@@ -789,7 +866,9 @@ class ChatEndpoint:
                 self.client.probing = False
         return self.lists
 
-    async def _chat(self, messages: Messages, read: Callable[[Any], T], **parameters: Any) -> T:
+    async def _chat(
+        self, messages: Messages, read: Callable[[Any], T], **parameters: Any
+    ) -> T:
         plain = [dict(message) for message in messages]
         body: dict[str, Any] = {"model": self.model, "messages": plain, **parameters}
         path = "chat/completions"
@@ -805,7 +884,9 @@ class ChatEndpoint:
 
         return await self.post(path, body, noted)
 
-    async def post(self, path: str, body: Mapping[str, Any], read: Callable[[Any], T]) -> T:
+    async def post(
+        self, path: str, body: Mapping[str, Any], read: Callable[[Any], T]
+    ) -> T:
         """Send, in the form that the server takes."""
         url = f"{self.client.address.base}/{path}"
         while True:
@@ -938,7 +1019,10 @@ def without_system(messages: list[dict[str, str]]) -> list[dict[str, str]]:
     rest = [m for m in messages if m["role"] != "system"]
     if not before or not rest:
         return [{**m, "role": "user"} for m in messages] if before else rest
-    return [{**rest[0], "content": "\n\n".join([*before, rest[0]["content"]])}, *rest[1:]]
+    return [
+        {**rest[0], "content": "\n\n".join([*before, rest[0]["content"]])},
+        *rest[1:],
+    ]
 
 
 def asked(text: str, *, question: bool) -> list[dict[str, str]]:
@@ -989,7 +1073,9 @@ def listed_tokens(reply: Any) -> list[tuple[str, float]]:
         raise Missing("no log-probabilities")
     top = places[0]["top_logprobs"]
     tokens = checked_texts([place["token"] for place in top], 1)
-    return [(t, math.exp(log_prob(p["logprob"]))) for t, p in zip(tokens, top, strict=True)]
+    return [
+        (t, math.exp(log_prob(p["logprob"]))) for t, p in zip(tokens, top, strict=True)
+    ]
 
 
 # --- The most probable first tokens of a reply: bounds for every word -----------------------------
@@ -1000,7 +1086,9 @@ class ChatTokenScorer(Scorer):
 
     blocks_at_once = 8
 
-    def __init__(self, endpoint: ChatEndpoint, info: ModelInfo, *, question: bool) -> None:
+    def __init__(
+        self, endpoint: ChatEndpoint, info: ModelInfo, *, question: bool
+    ) -> None:
         bounds = f"bounds from the {LISTED} most probable first tokens"
         notes = (*info.notes, bounds, "asked through its chat endpoint")
         self.info = replace(info, notes=notes)
@@ -1011,7 +1099,10 @@ class ChatTokenScorer(Scorer):
         return WordReport(tokens={word: (word,) for word in words})
 
     def score(
-        self, prompts: Sequence[Prompt], words: Sequence[str], counts: FloatArray | None = None
+        self,
+        prompts: Sequence[Prompt],
+        words: Sequence[str],
+        counts: FloatArray | None = None,
     ) -> WordScores:
         check_continued(self.info.name, prompts)
         work = [self._listed(prompt.before) for prompt in prompts]
@@ -1058,7 +1149,9 @@ def word_bounds(
     low, high = [], []
     for word in words:
         whole = math.fsum(p for text, p in texts if text == word)
-        begun = math.fsum(p for text, p in texts if text != word and word.startswith(text))
+        begun = math.fsum(
+            p for text, p in texts if text != word and word.startswith(text)
+        )
         low.append(min(whole, 1.0))
         high.append(min(whole + begun + rest, 1.0))
     return low, high
@@ -1140,7 +1233,9 @@ class ServerSampler(AskingSampler):
                 parameters["reasoning_effort"] = self.options.effort
             return await self.endpoint.ask(messages, self.options.tokens, **parameters)
         if self.options.effort is not None:
-            raise SettingsError("effort: expected questions or --chat, found texts to continue")
+            raise SettingsError(
+                "effort: expected questions or --chat, found texts to continue"
+            )
         length = self.options.tokens
         body = {
             "model": self.endpoint.model,
@@ -1150,7 +1245,9 @@ class ServerSampler(AskingSampler):
         }
 
         def read(reply: Any) -> list[str]:
-            return checked_texts([choice["text"] for choice in choices(reply, n)], length)
+            return checked_texts(
+                [choice["text"] for choice in choices(reply, n)], length
+            )
 
         return await self.endpoint.post("completions", body, read)
 
@@ -1161,8 +1258,12 @@ class ServerWriter:
 
     def __init__(self, spec: ModelSpec, load: LoadOptions) -> None:
         self.client = Client(Address.parse(spec.target), load.server)
-        self.endpoint = ChatEndpoint(self.client, str(served_model(self.client, spec.name)["id"]))
-        self.info = ModelInfo(spec.name, "server", "served", dtype="served", device="server")
+        self.endpoint = ChatEndpoint(
+            self.client, str(served_model(self.client, spec.name)["id"])
+        )
+        self.info = ModelInfo(
+            spec.name, "server", "served", dtype="served", device="server"
+        )
 
     def write(
         self,
@@ -1198,7 +1299,9 @@ def open_server(spec: ModelSpec, *, load: LoadOptions, words: WordOptions) -> Sc
     client = Client(Address.parse(spec.target), load.server, price)
     usage = load.begun.get("usage", {})
     if price is not None:
-        client.paid_before = price.of(usage.get("tokens_read", 0), usage.get("tokens_written", 0))
+        client.paid_before = price.of(
+            usage.get("tokens_read", 0), usage.get("tokens_written", 0)
+        )
     try:
         return _open(spec, client, load=load, words=words)
     except BaseException:
@@ -1206,9 +1309,13 @@ def open_server(spec: ModelSpec, *, load: LoadOptions, words: WordOptions) -> Sc
         raise
 
 
-def _open(spec: ModelSpec, client: Client, *, load: LoadOptions, words: WordOptions) -> Scorer:
+def _open(
+    spec: ModelSpec, client: Client, *, load: LoadOptions, words: WordOptions
+) -> Scorer:
     served = served_model(client, spec.name)
-    info = ModelInfo(spec.name, "server", digest(served), dtype="served", device="server")
+    info = ModelInfo(
+        spec.name, "server", digest(served), dtype="served", device="server"
+    )
     endpoint = ChatEndpoint(client, str(served["id"]), load.begun.get("request"))
     hosted, sampled = client.address.provider is not None, load.sampled
     if sampled is not None and not sampled.automatic:
@@ -1224,5 +1331,7 @@ def _open(spec: ModelSpec, client: Client, *, load: LoadOptions, words: WordOpti
     if endpoint.lists_tokens():
         return ChatTokenScorer(endpoint, info, question=load.chat_request == QUESTION)
     if sampled is None:
-        raise ModelError(f"{info.name}: lists no log-probabilities; --replies N samples instead")
+        raise ModelError(
+            f"{info.name}: lists no log-probabilities; --replies N samples instead"
+        )
     return ServerSampler(endpoint, info, load, sampled, chat=True)

@@ -125,7 +125,9 @@ class Trie:
     @cached_property
     def child_table(self) -> IntArray:
         """The children of each node [N, most children], padded with NO_CHILD."""
-        table = np.full((len(self.prefix), max(map(len, self.children))), NO_CHILD, dtype=np.int64)
+        table = np.full(
+            (len(self.prefix), max(map(len, self.children))), NO_CHILD, dtype=np.int64
+        )
         for node, row in enumerate(self.children):
             table[node, : len(row)] = row
         return table
@@ -171,7 +173,9 @@ _AT_ONCE = 512
 _ENCODING = threading.Lock()
 
 
-def word_tokens(tokenizer: Any, word: str, *, space: bool, opening: bool = False) -> Tokens:
+def word_tokens(
+    tokenizer: Any, word: str, *, space: bool, opening: bool = False
+) -> Tokens:
     """Token ids of a word as it stands in a sentence.
 
     With its leading space if `space`; directly after another character if not (an opening quote,
@@ -188,7 +192,9 @@ def continuations(tokenizer: Any, texts: Sequence[str]) -> list[Tokens]:
     """Token ids of texts that continue a word (" was late", ".", "'s"); all in one call where the
     first anchor works."""
     head = _encode(tokenizer, _LETTERS[0])
-    wholes = encode_all(tokenizer, [_LETTERS[0] + text for text in texts], special=False)
+    wholes = encode_all(
+        tokenizer, [_LETTERS[0] + text for text in texts], special=False
+    )
     fits = tokenizer.unk_token_id not in head
     return [
         tuple(whole[len(head) :])
@@ -209,12 +215,18 @@ def _after(tokenizer: Any, text: str, anchors: Sequence[str], *, alone: str) -> 
     # No anchor keeps its own tokens before this text: tokenise the text alone, without the space
     # marker that some tokenizers put before every text.
     ids = _encode(tokenizer, alone)
-    if not text[:1].isspace() and len(ids) > 1 and tokenizer.decode(ids[:1]).strip() == "":
+    if (
+        not text[:1].isspace()
+        and len(ids) > 1
+        and tokenizer.decode(ids[:1]).strip() == ""
+    ):
         ids = ids[1:]
     return tuple(ids)
 
 
-def encode_all(tokenizer: Any, texts: Sequence[str], *, special: bool) -> list[list[int]]:
+def encode_all(
+    tokenizer: Any, texts: Sequence[str], *, special: bool
+) -> list[list[int]]:
     """Token ids of many texts.
 
     Fast tokenizers are called below the library's wrapper, which costs several times the
@@ -222,13 +234,18 @@ def encode_all(tokenizer: Any, texts: Sequence[str], *, special: bool) -> list[l
     """
     backend = getattr(tokenizer, "backend_tokenizer", None)
     if backend is None:
-        return [list(t) for t in tokenizer(list(texts), add_special_tokens=special)["input_ids"]]
+        return [
+            list(t)
+            for t in tokenizer(list(texts), add_special_tokens=special)["input_ids"]
+        ]
     encode = getattr(backend, "encode_batch_fast", backend.encode_batch)
     slices = (list(texts[k : k + _AT_ONCE]) for k in range(0, len(texts), _AT_ONCE))
     with _ENCODING:
         backend.no_truncation()
         backend.no_padding()
-        return [e.ids for some in slices for e in encode(some, add_special_tokens=special)]
+        return [
+            e.ids for some in slices for e in encode(some, add_special_tokens=special)
+        ]
 
 
 def in_opening(opening: str, text: str) -> str:
@@ -241,7 +258,11 @@ def in_opening(opening: str, text: str) -> str:
 
 
 def head_tokens(
-    tokenizer: Any, texts: Sequence[str], *, chat: str | None = None, needs_bos: bool = False
+    tokenizer: Any,
+    texts: Sequence[str],
+    *,
+    chat: str | None = None,
+    needs_bos: bool = False,
 ) -> list[list[int]]:
     """Tokens that a causal model reads before the slot: with its BOS token, without an EOS token.
 
@@ -295,7 +316,9 @@ class WordList:
     ) -> None:
         #: how much each scored word counts for each category [columns, Y], where that is known
         self.counts: FloatArray | None = None
-        tokens = [word_tokens(tokenizer, w, space=space, opening=opening) for w in words]
+        tokens = [
+            word_tokens(tokenizer, w, space=space, opening=opening) for w in words
+        ]
         unknown = tokenizer.unk_token_id
         first_with: dict[Tokens, str] = {}
         unwritable, restricted = [], []
@@ -316,7 +339,10 @@ class WordList:
         self.sequences = tuple(tokens[i] for i in asked)
         trie = Trie.of(self.sequences)
         word_at = {n: words[c] for n, c in zip(trie.terminal, asked, strict=True)}
-        longer = {word: tuple(word_at[n] for n in trie.longer[at]) for at, word in word_at.items()}
+        longer = {
+            word: tuple(word_at[n] for n in trie.longer[at])
+            for at, word in word_at.items()
+        }
         self.report = WordReport(
             tokens={
                 w: tuple(tokenizer.convert_ids_to_tokens(list(t)))
@@ -396,7 +422,9 @@ class SlotGroup:
         tokens, at = self.tokens[rows], self.positions[rows][:, None]
         if places > 1:
             columns = np.arange(tokens.shape[1] + places - 1)
-            source = np.where(columns < at, columns, np.maximum(columns - (places - 1), at))
+            source = np.where(
+                columns < at, columns, np.maximum(columns - (places - 1), at)
+            )
             tokens = np.take_along_axis(tokens, source, axis=1)
         if known.shape[1]:
             np.put_along_axis(tokens, at + np.arange(known.shape[1]), known, axis=1)
@@ -440,7 +468,9 @@ def slot_groups(
         yield waiting[length]
 
 
-def _around_marker(tokenizer: Any, prompts: Sequence[Prompt], marker: Marker) -> list[list[int]]:
+def _around_marker(
+    tokenizer: Any, prompts: Sequence[Prompt], marker: Marker
+) -> list[list[int]]:
     """Token ids of each prompt.
 
     The marker replaces the word and its space (RoBERTa's mask swallows that space by itself), so it
@@ -484,7 +514,9 @@ def load_tokenizer(name: str, source: str, **options: Any) -> Any:
     may take for ever."""
     from transformers import AutoTokenizer
 
-    tokenizer = pretrained(AutoTokenizer, source, **options) if has_tokenizer(source) else None
+    tokenizer = (
+        pretrained(AutoTokenizer, source, **options) if has_tokenizer(source) else None
+    )
     if tokenizer is None or len(tokenizer) <= len(set(tokenizer.all_special_ids)):
         raise ModelNotFound(
             f"model {name!r}: no tokenizer in its folder; expected tokenizer.json, vocab.txt, "
@@ -505,13 +537,19 @@ def local_tokenizer(name: str, load: LoadOptions) -> Any:
     require("a local tokenizer", "transformers")
     source = weights_source(ModelSpec.parse(name))
     if source is None:
-        raise ModelError(f"tokenizer {name!r}: expected a folder, a .gguf file or a hub id")
+        raise ModelError(
+            f"tokenizer {name!r}: expected a folder, a .gguf file or a hub id"
+        )
     code = load.allowed.remote_code
     try:
-        return load_tokenizer(name, source, trust_remote_code=code, revision=load.revision)
+        return load_tokenizer(
+            name, source, trust_remote_code=code, revision=load.revision
+        )
     except (OSError, ValueError) as error:
         text = " ".join(str(error).split())
-        raise ModelError(f"tokenizer {name!r} cannot be loaded: {text[:160]}") from error
+        raise ModelError(
+            f"tokenizer {name!r} cannot be loaded: {text[:160]}"
+        ) from error
 
 
 # --- Conversations --------------------------------------------------------------------------------
@@ -526,7 +564,10 @@ def in_template(tokenizer: Any, messages: list[dict[str, str]]) -> str | None:
         # Switches off thinking in templates that offer it; others ignore the argument.
         return str(
             tokenizer.apply_chat_template(
-                messages, tokenize=False, add_generation_prompt=True, enable_thinking=False
+                messages,
+                tokenize=False,
+                add_generation_prompt=True,
+                enable_thinking=False,
             )
         )
 

@@ -17,7 +17,13 @@ from itertools import permutations
 from typing import Any, Protocol
 
 from clinometer.errors import ContextError, TopicError, closest
-from clinometer.readouts.tables import JsonTable, Labels, RatingTable, RegexTable, ScoreTable
+from clinometer.readouts.tables import (
+    JsonTable,
+    Labels,
+    RatingTable,
+    RegexTable,
+    ScoreTable,
+)
 from clinometer.storage.untrusted import found_by
 
 
@@ -117,7 +123,9 @@ def answer(reply: str, question: str) -> str:
 
 def whole_words(texts: Sequence[str]) -> re.Pattern[str]:
     """Any of the texts as whole words, the longest first, ignoring case and spaces."""
-    longest_first = sorted((" ".join(text.split()) for text in texts), key=len, reverse=True)
+    longest_first = sorted(
+        (" ".join(text.split()) for text in texts), key=len, reverse=True
+    )
     each = [r"\s+".join(map(re.escape, text.split())) for text in longest_first]
     return re.compile(rf"(?<!\w)(?:{'|'.join(each)})(?!\w)", re.IGNORECASE)
 
@@ -203,9 +211,15 @@ class ChoiceReader:
         """The category of each reply."""
         found = []
         for reply, asked in zip(replies, shown, strict=True):
-            spellings = [self.spellings[y] for y in asked.order] if self.spellings else ()
+            spellings = (
+                [self.spellings[y] for y in asked.order] if self.spellings else ()
+            )
             number = read_choice(
-                reply, asked.options, labels=asked.labels, question=asked.text, spellings=spellings
+                reply,
+                asked.options,
+                labels=asked.labels,
+                question=asked.text,
+                spellings=spellings,
             )
             found.append(asked.order[number] if number >= 0 else number)
         return found
@@ -238,15 +252,21 @@ class _ChoiceRules:
         """The one option that is named, if it is one."""
         said = set()
         if self.named is not None:
-            said |= {self.numbers[found[1].casefold()] for found in self.named.finditer(rest)}
+            said |= {
+                self.numbers[found[1].casefold()] for found in self.named.finditer(rest)
+            }
         if self.long is not None:
-            said |= {self.numbers[_compared(found[0])] for found in self.long.finditer(rest)}
+            said |= {
+                self.numbers[_compared(found[0])] for found in self.long.finditer(rest)
+            }
         return said.pop() if len(said) == 1 else None
 
 
 @lru_cache(maxsize=4096)
 def _rules(
-    options: tuple[str, ...], labels: tuple[str, ...], spellings: tuple[tuple[str, ...], ...]
+    options: tuple[str, ...],
+    labels: tuple[str, ...],
+    spellings: tuple[tuple[str, ...], ...],
 ) -> _ChoiceRules:
     numbers: dict[str, int] = {}
     for i, (option, more) in enumerate(zip(options, spellings, strict=True)):
@@ -258,8 +278,12 @@ def _rules(
         numbers |= {one.casefold(): i for i, one in enumerate(labels)}
         marks = "|".join(map(re.escape, labels))
         # A letter alone is a label; before more words it needs a mark, or its option's text.
-        label = re.compile(rf"({marks})(?:(?=\s*(?:$|[).:,;\]*\n]))|(\s+))", re.IGNORECASE)
-        named = re.compile(rf"(?:\(|\boption\s+|\banswer(?:\s+is)?:?\s+)({marks})\b", re.IGNORECASE)
+        label = re.compile(
+            rf"({marks})(?:(?=\s*(?:$|[).:,;\]*\n]))|(\s+))", re.IGNORECASE
+        )
+        named = re.compile(
+            rf"(?:\(|\boption\s+|\banswer(?:\s+is)?:?\s+)({marks})\b", re.IGNORECASE
+        )
     long = [text for text in texts if " " in text]
     return _ChoiceRules(
         label, named, whole_words(texts), whole_words(long) if long else None, numbers
@@ -269,7 +293,9 @@ def _rules(
 def _compared(text: str) -> str:
     """A text as it is compared: no article, no full stop, single spaces, no case."""
     cleaned = " ".join(text.replace("’", "'").split()).strip(" .!\"'“”‘’").casefold()
-    return cleaned[len(article[0]) :] if (article := _ARTICLE.match(cleaned)) else cleaned
+    return (
+        cleaned[len(article[0]) :] if (article := _ARTICLE.match(cleaned)) else cleaned
+    )
 
 
 #: [options], or [options: yes, no] with the order written out.
@@ -286,7 +312,9 @@ def with_order(template: str, categories: Sequence[str]) -> str:
     return OPTIONS.sub(lambda _: f"[options: {', '.join(categories)}]", template)
 
 
-def lay_out(text: str, options: Mapping[str, Sequence[str]], labels: Labels) -> ShownQuestion:
+def lay_out(
+    text: str, options: Mapping[str, Sequence[str]], labels: Labels
+) -> ShownQuestion:
     """The question with its options in place of [options].
 
     text      the question, up to where the reply begins
@@ -302,7 +330,9 @@ def lay_out(text: str, options: Mapping[str, Sequence[str]], labels: Labels) -> 
     """
     found = OPTIONS.findall(text)
     if len(found) > 1:
-        raise ContextError(f"template {text!r}: expected [options] once, found {len(found)} times")
+        raise ContextError(
+            f"template {text!r}: expected [options] once, found {len(found)} times"
+        )
     order = _order(found[0] if found else "", tuple(options), text)
     marks: tuple[str, ...] = ()
     if labels != "none":
@@ -326,7 +356,9 @@ def lay_out(text: str, options: Mapping[str, Sequence[str]], labels: Labels) -> 
         lines = [f"{mark}) {option}" for mark, option in zip(marks, shown, strict=True)]
         listed = "\n".join(["", *lines, ""])
     else:
-        listed = " or ".join(shown if len(shown) < 2 else (", ".join(shown[:-1]), shown[-1]))
+        listed = " or ".join(
+            shown if len(shown) < 2 else (", ".join(shown[:-1]), shown[-1])
+        )
     around = _OPTIONS_AND_SPACES if marks else OPTIONS
     whole = around.sub(lambda _: listed, text)
     return ShownQuestion(whole, shown, marks, order, tuple(answers))
@@ -398,7 +430,9 @@ class WordCountReader:
             counts = [len(pattern.findall(said)) for pattern in self._patterns]
             most = max(counts)
             several = OTHER if most else unread(said)
-            found.append(counts.index(most) if most and counts.count(most) == 1 else several)
+            found.append(
+                counts.index(most) if most and counts.count(most) == 1 else several
+            )
         return found
 
 
@@ -454,7 +488,9 @@ class ScoreReader:
         self._scale = None if numbers is None else numbers.scale
         self._step = 1.0 if numbers is None else numbers.interval
         self._category = {
-            word.casefold(): i for i, words in enumerate(attributes.values()) for word in words
+            word.casefold(): i
+            for i, words in enumerate(attributes.values())
+            for word in words
         }
 
     def read(self, replies: Sequence[str], shown: Sequence[ShownQuestion]) -> list[int]:
@@ -462,7 +498,9 @@ class ScoreReader:
         if self._scale is not None:
             low = self._scale[0]
             return [
-                unread(spoken(reply)) if n is None else math.floor((n - low) / self._step + 0.5)
+                unread(spoken(reply))
+                if n is None
+                else math.floor((n - low) / self._step + 0.5)
                 for reply, n in zip(replies, self.numbers(replies, shown), strict=True)
             ]
         found = []
@@ -481,13 +519,20 @@ class ScoreReader:
         for values in self._found(replies, shown):
             numbers = {_number(value) for value in values}
             number = numbers.pop() if len(numbers) == 1 else None
-            said.append(number if number is not None and low <= number <= high else None)
+            said.append(
+                number if number is not None and low <= number <= high else None
+            )
         return said
 
-    def _found(self, replies: Sequence[str], shown: Sequence[ShownQuestion]) -> list[list[Any]]:
+    def _found(
+        self, replies: Sequence[str], shown: Sequence[ShownQuestion]
+    ) -> list[list[Any]]:
         """What may be the answer in each reply."""
         questions = [question.text for question in shown] or [""] * len(replies)
-        said = [answer(reply, asked) for reply, asked in zip(replies, questions, strict=True)]
+        said = [
+            answer(reply, asked)
+            for reply, asked in zip(replies, questions, strict=True)
+        ]
         if isinstance(self.table, JsonTable):
             return [fields(reply, self.table.field) for reply in said]
         if isinstance(self.table, RegexTable):
@@ -534,7 +579,11 @@ def _number(value: Any) -> float | None:
     """A finite number; None for anything else."""
     if isinstance(value, str):
         match = _NUMBER.fullmatch(value.strip().removesuffix("%").strip())
-        value = None if match is None else float(match[0].replace(",", "").replace("−", "-"))
+        value = (
+            None
+            if match is None
+            else float(match[0].replace(",", "").replace("−", "-"))
+        )
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     try:

@@ -124,17 +124,28 @@ class TextTable(ReadoutTable):
 
     def check(self, attributes: Mapping[str, tuple[str, ...]]) -> None:
         super().check(attributes)
-        needed = {"classifier": ("model",), "function": ("function",), "judge": ("model", "rubric")}
+        needed = {
+            "classifier": ("model",),
+            "function": ("function",),
+            "judge": ("model", "rubric"),
+        }
         for name in ("model", "function", "rubric"):
-            wanted, given = name in needed.get(self.by, ()), getattr(self, name) is not None
+            wanted, given = (
+                name in needed.get(self.by, ()),
+                getattr(self, name) is not None,
+            )
             if wanted and not given:
-                raise TopicError(f'readout.{name}: missing; add it for by = "{self.by}"')
+                raise TopicError(
+                    f'readout.{name}: missing; add it for by = "{self.by}"'
+                )
             if given and not wanted:
                 raise TopicError(
                     f'readout.{name}: by = "{self.by}" has no use for it; leave it out'
                 )
         if self.names and self.by != "classifier":
-            raise TopicError(f'readout.names: by = "{self.by}" has no use for it; leave it out')
+            raise TopicError(
+                f'readout.names: by = "{self.by}" has no use for it; leave it out'
+            )
         for label, category in self.names.items():
             if category not in attributes:
                 raise TopicError(
@@ -142,7 +153,9 @@ class TextTable(ReadoutTable):
                     f"{category!r}{closest(category, attributes)}"
                 )
         if self.function is not None and not _is_path(self.function):
-            raise TopicError(f'readout.function: expected "module:name", found {self.function!r}')
+            raise TopicError(
+                f'readout.function: expected "module:name", found {self.function!r}'
+            )
         if self.rubric is not None and self.rubric.count("[reply]") != 1:
             raise TopicError(
                 "readout.rubric: expected [reply] once, where the judge is shown the reply, found "
@@ -193,7 +206,9 @@ class ScoreTable(ReadoutTable):
                 f"{MOST_NUMBERS} steps, found {self.interval:g}"
             )
         if self.favourable is not None:
-            raise TopicError("readout.favourable: a scale has no use for it; leave it out")
+            raise TopicError(
+                "readout.favourable: a scale has no use for it; leave it out"
+            )
 
 
 class JsonTable(ScoreTable):
@@ -276,4 +291,8 @@ def _written(number: float) -> str:
 
 def _is_path(function: str) -> bool:
     module, colon, name = function.partition(":")
-    return bool(colon) and name.isidentifier() and all(p.isidentifier() for p in module.split("."))
+    return (
+        bool(colon)
+        and name.isidentifier()
+        and all(p.isidentifier() for p in module.split("."))
+    )

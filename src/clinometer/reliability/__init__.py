@@ -7,7 +7,13 @@ from clinometer.reliability.benchmarks import load_statements
 from clinometer.reliability.run import ReliabilityRun
 from clinometer.reliability.score import cobias, context_variance, stability
 from clinometer.reliability.scoring import ReliabilitySettings, score_reliability
-from clinometer.reliability.statement import Blanks, Merged, Statement, merge, target_term
+from clinometer.reliability.statement import (
+    Blanks,
+    Merged,
+    Statement,
+    merge,
+    target_term,
+)
 from clinometer.reliability.variants import read_variants
 
 __all__ = [

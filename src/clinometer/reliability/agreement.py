@@ -19,8 +19,18 @@ from clinometer.display.text import plain
 from clinometer.errors import SettingsError, TableError
 from clinometer.settings import COUNT, LEVEL, REPLICATES, SEED, SHARE_ABOVE_0
 from clinometer.statistics.arrays import FloatArray, IntArray
-from clinometer.statistics.estimate import Estimate, percentile_estimate, resampled_counts
-from clinometer.storage.rows import Row, is_number, need_columns, need_unique_ids, read_rows
+from clinometer.statistics.estimate import (
+    Estimate,
+    percentile_estimate,
+    resampled_counts,
+)
+from clinometer.storage.rows import (
+    Row,
+    is_number,
+    need_columns,
+    need_unique_ids,
+    read_rows,
+)
 
 #: Answers that count as missing.
 NO_ANSWER = frozenset({"", "skip", "na", "nan", "none", "null"})
@@ -53,7 +63,11 @@ class Ratings:
     def high(self) -> str:
         """What a high rating says of a statement's context, one of `HIGH_MEANS`; "" where the
         table does not say."""
-        said = {str(row[HIGH]).strip().lower() for row in self.rows.values() if row.get(HIGH)}
+        said = {
+            str(row[HIGH]).strip().lower()
+            for row in self.rows.values()
+            if row.get(HIGH)
+        }
         if not said:
             return ""
         if len(said) > 1 or not said <= set(HIGH_MEANS):
@@ -116,10 +130,16 @@ class Ratings:
         2
         """
         majority = self.majority()
-        strata = [np.flatnonzero(majority == k) for k in np.unique(majority[majority >= 0])]
+        strata = [
+            np.flatnonzero(majority == k) for k in np.unique(majority[majority >= 0])
+        ]
         rng, n = np.random.default_rng(seed), min(map(len, strata), default=0)
-        rows = sorted(i for s in strata for i in rng.choice(s, n, replace=False).tolist())
-        return replace(self, items=tuple(self.items[i] for i in rows), codes=self.codes[rows])
+        rows = sorted(
+            i for s in strata for i in rng.choice(s, n, replace=False).tolist()
+        )
+        return replace(
+            self, items=tuple(self.items[i] for i in rows), codes=self.codes[rows]
+        )
 
     @classmethod
     def of(
@@ -138,7 +158,9 @@ class Ratings:
         if annotators is None:
             annotators = list(dict.fromkeys(a for row in table.values() for a in row))
         judgements = {
-            item: {a: word for a, v in row.items() if (word := _word(v)) not in NO_ANSWER}
+            item: {
+                a: word for a, v in row.items() if (word := _word(v)) not in NO_ANSWER
+            }
             for item, row in table.items()
         }
         words = {word for row in judgements.values() for word in row.values()}
@@ -151,7 +173,10 @@ class Ratings:
             )
         place = {c: k for k, c in enumerate(categories)}
         codes = np.array(
-            [[place[r[a]] if a in r else MISSING for a in annotators] for r in judgements.values()],
+            [
+                [place[r[a]] if a in r else MISSING for a in annotators]
+                for r in judgements.values()
+            ],
             dtype=np.int64,
         ).reshape(len(table), len(annotators))
         names = tuple(table), tuple(annotators), tuple(categories)
@@ -160,7 +185,9 @@ class Ratings:
 
 def texts_of(rows: Mapping[str, Row]) -> dict[str, str]:
     """The sentences of a table by id, if it has them."""
-    return {i: str(t) for i, r in rows.items() if (t := r.get("sentence") or r.get("text"))}
+    return {
+        i: str(t) for i, r in rows.items() if (t := r.get("sentence") or r.get("text"))
+    }
 
 
 def read_ratings(path: Path, *, columns: Sequence[str] | None = None) -> Ratings:
@@ -170,7 +197,9 @@ def read_ratings(path: Path, *, columns: Sequence[str] | None = None) -> Ratings
     otherwise those whose names start with "annotator" or "rater". Long: `id`, `annotator`, `value`.
     """
     rows = list(read_rows(path))
-    by_sentence = bool(rows) and "id" not in rows[0] and "sentence" in rows[0] and columns
+    by_sentence = (
+        bool(rows) and "id" not in rows[0] and "sentence" in rows[0] and columns
+    )
     if by_sentence:
         rows = [{"id": sentence_key(str(row["sentence"] or "")), **row} for row in rows]
     need_columns(path, rows, ("id",))
@@ -180,7 +209,9 @@ def read_ratings(path: Path, *, columns: Sequence[str] | None = None) -> Ratings
     if columns is None and {"annotator", "value"} <= set(rows[0]):
         return _long(path, ids, rows)
     if columns is None:
-        columns = [c for c in rows[0] if c and c.lower().startswith(("annotator", "rater"))]
+        columns = [
+            c for c in rows[0] if c and c.lower().startswith(("annotator", "rater"))
+        ]
         if not columns:
             raise TableError(
                 f"{path}: expected columns annotator_1, annotator_2, …, found "
@@ -190,7 +221,10 @@ def read_ratings(path: Path, *, columns: Sequence[str] | None = None) -> Ratings
     need_unique_ids(path, ids)
     by_id = dict(zip(ids, rows, strict=True))
     table = {id: {c: row[c] for c in columns} for id, row in by_id.items()}
-    others = {id: {k: v for k, v in row.items() if k not in columns} for id, row in by_id.items()}
+    others = {
+        id: {k: v for k, v in row.items() if k not in columns}
+        for id, row in by_id.items()
+    }
     ratings = Ratings.of(table, annotators=columns, rows=others)
     return replace(ratings, by_sentence=bool(by_sentence))
 
@@ -215,7 +249,9 @@ def _long(path: Path, ids: Sequence[str], rows: Sequence[Row]) -> Ratings:
                 f"row {number}"
             )
         judgements[annotator] = row["value"]
-        own = {k: v for k, v in row.items() if k not in ("annotator", "value", "comment")}
+        own = {
+            k: v for k, v in row.items() if k not in ("annotator", "value", "comment")
+        }
         others.setdefault(id, own)
     return Ratings.of(table, rows=others)
 
@@ -300,7 +336,9 @@ def krippendorff_alpha(
     """
     n, votes = sums.judged, sums.votes
     twice = n >= 2
-    pairs = votes[:, :, None] * votes[:, None, :] - votes[:, :, None] * np.eye(votes.shape[1])
+    pairs = votes[:, :, None] * votes[:, None, :] - votes[:, :, None] * np.eye(
+        votes.shape[1]
+    )
     coincidences = pairs * (twice / np.where(twice, n - 1, 1))[:, None, None]
     gaps = sums.values[:, None] - sums.values[None, :]
     apart = 1.0 - np.eye(len(gaps)) if level == "nominal" else gaps**2
@@ -332,7 +370,9 @@ def _beyond_chance(
 def _ratio(a: FloatArray, b: FloatArray) -> FloatArray:
     """a / b; NaN if b is 0 up to rounding."""
     a, b = np.broadcast_arrays(np.asarray(a, float), np.asarray(b, float))
-    return np.asarray(np.divide(a, b, out=np.full(a.shape, np.nan), where=np.abs(b) > 1e-12))
+    return np.asarray(
+        np.divide(a, b, out=np.full(a.shape, np.nan), where=np.abs(b) > 1e-12)
+    )
 
 
 # --- What is told of annotators -------------------------------------------------------------------
@@ -489,7 +529,9 @@ def _annotator(ratings: Ratings, j: int) -> AnnotatorRow:
         annotator=ratings.annotators[j],
         n=n,
         shares={c: float((own == k).sum() / n) if n else 0.0 for k, c in named},
-        against={c: int(((majority == k) & (own >= 0) & (own != k)).sum()) for k, c in named},
+        against={
+            c: int(((majority == k) & (own >= 0) & (own != k)).sum()) for k, c in named
+        },
         with_majority={c: int(((majority == k) & (own >= 0)).sum()) for k, c in named},
     )
 
@@ -555,7 +597,9 @@ def accepted(
     votes, judged = counts[:, places].sum(axis=1), counts.sum(axis=1)
     return tuple(
         item
-        for item, yes, n in zip(ratings.items, votes.tolist(), judged.tolist(), strict=True)
+        for item, yes, n in zip(
+            ratings.items, votes.tolist(), judged.tolist(), strict=True
+        )
         if n >= judgements and yes >= share * n
     )
 

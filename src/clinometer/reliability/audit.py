@@ -48,7 +48,9 @@ class BenchmarkSettings:
 
     points: PointSettings = field(default_factory=PointSettings)
     variants: VariantSettings = field(default_factory=VariantSettings)
-    scoring: ReliabilitySettings = field(default_factory=lambda: ReliabilitySettings(versions=None))
+    scoring: ReliabilitySettings = field(
+        default_factory=lambda: ReliabilitySettings(versions=None)
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +92,9 @@ class BenchmarkFolder(Recorded):
         file = self.statements_file
         content = csv_text(pd.DataFrame([statement_row(s) for s in sources])).encode()
         made, digest = read_json(self.record_file).get("statements"), _digest(content)
-        before = made.get("sha256") if isinstance(made, dict) else None  # of it as it was written
+        before = (
+            made.get("sha256") if isinstance(made, dict) else None
+        )  # of it as it was written
         if file.exists() and before in (digest, None):
             return read_table_of_statements(file)
         if file.exists() and _digest(file.read_bytes()) not in (before, digest):
@@ -127,7 +131,9 @@ def audit_benchmark(
     since are scored again, and compared with what they were. `variants` are used instead of new
     versions."""
     if until is not None and until not in STEPS:
-        raise SettingsError(f"until: expected one of {', '.join(STEPS)}; found {until!r}")
+        raise SettingsError(
+            f"until: expected one of {', '.join(STEPS)}; found {until!r}"
+        )
     if not statements:
         raise TableError("statements: expected at least one, found none")
     settings, folder = settings or BenchmarkSettings(), BenchmarkFolder(out)
@@ -201,7 +207,9 @@ def changed_statements(before: pd.DataFrame, after: pd.DataFrame) -> pd.DataFram
     rows = before.merge(after, on="id", suffixes=("_before", "_after"))
     rows = rows[rows["text_before"] != rows["text_after"]]
     value, low, high = (
-        rows.reindex(columns=[f"cobias{end}_before", f"cobias{end}_after"]).to_numpy(float).T
+        rows.reindex(columns=[f"cobias{end}_before", f"cobias{end}_after"])
+        .to_numpy(float)
+        .T
         for end in ("", "_low", "_high")
     )
     said = {

@@ -12,7 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from clinometer.errors import SettingsError, TableError
-from clinometer.reliability.statement import Blanks, Merged, Statement, merge, target_term
+from clinometer.reliability.statement import (
+    Blanks,
+    Merged,
+    Statement,
+    merge,
+    target_term,
+)
 from clinometer.storage.rows import Row, need_columns, need_unique_ids, read_rows
 from clinometer.storage.untrusted import MOST_TEXT, open_text, read_json
 
@@ -40,7 +46,9 @@ def load_statements(*sources: str | Path, format: str | None = None) -> list[Sta
 
 def _load(source: str | Path, format: str | None) -> list[Statement]:
     if format is not None and format not in FORMATS:
-        raise SettingsError(f"format: expected one of {', '.join(FORMATS)}; found {format!r}")
+        raise SettingsError(
+            f"format: expected one of {', '.join(FORMATS)}; found {format!r}"
+        )
     path = Path(source).expanduser()
     if not path.exists():
         raise TableError(f"{path}: no such file or folder")
@@ -55,7 +63,9 @@ def _load(source: str | Path, format: str | None) -> list[Statement]:
 def recognise(path: Path) -> str | None:
     """The format of a file or folder, detected from its content; None if no format matches."""
     if path.is_dir():
-        return next((name for name, files in _BY_FILES.items() if any(path.glob(files))), None)
+        return next(
+            (name for name, files in _BY_FILES.items() if any(path.glob(files))), None
+        )
     if path.suffix == ".json":
         return "stereoset"
     if not path.name.endswith(SUFFIXES):
@@ -72,7 +82,10 @@ def read_table_of_statements(path: Path) -> list[Statement]:
     """Your own table, or the COBIAS dataset, which has the same columns: one statement per row."""
     rows = list(read_rows(path))
     if rows and "sentence" not in rows[0] and "context_points" in rows[0]:
-        rows = [{**row, "sentence": Blanks.parse(str(row["context_points"])).plain} for row in rows]
+        rows = [
+            {**row, "sentence": Blanks.parse(str(row["context_points"])).plain}
+            for row in rows
+        ]
     if not (rows and "text" in rows[0]):
         need_columns(path, rows, ("sentence",))
     own_id = _own_id(rows[0])
@@ -99,7 +112,9 @@ def _own_id(row: Row) -> str | None:
     """
     if "id" in row:
         return None
-    named = [c for c in row if c and re.fullmatch(r"(.*[ _-])?u?id", c, flags=re.IGNORECASE)]
+    named = [
+        c for c in row if c and re.fullmatch(r"(.*[ _-])?u?id", c, flags=re.IGNORECASE)
+    ]
     return named[0] if len(named) == 1 else None
 
 
@@ -154,7 +169,9 @@ def read_crows_pairs(path: Path) -> list[Statement]:
     """CrowS-Pairs (Nangia et al. 2020): crows_pairs_anonymized.csv, or its French translation; one
     statement per pair."""
     rows = list(read_rows(path))
-    need_columns(path, rows, ("sent_more", "sent_less", "stereo_antistereo", "bias_type"))
+    need_columns(
+        path, rows, ("sent_more", "sent_less", "stereo_antistereo", "bias_type")
+    )
     statements = []
     for i, row in enumerate(rows):
         pair = row["sent_more"], row["sent_less"]
@@ -241,15 +258,23 @@ def read_winobias(path: Path) -> list[Statement]:
     every sentence, paired with the same line of the other file."""
     files = sorted(path.glob(WINOBIAS_FILES)) if path.is_dir() else []
     if not files:
-        raise TableError(f"{path}: expected a folder with WinoBias' {WINOBIAS_FILES}, found none")
+        raise TableError(
+            f"{path}: expected a folder with WinoBias' {WINOBIAS_FILES}, found none"
+        )
     lines: dict[str, list[str]] = {}
     for file in files:
         with open_text(file) as stream:
-            lines[file.name] = [line.partition(" ")[2].strip() for line in stream if line.strip()]
+            lines[file.name] = [
+                line.partition(" ")[2].strip() for line in stream if line.strip()
+            ]
     statements = []
     for name, sentences in lines.items():
         pro = name.startswith("pro_")
-        partner = name.replace("pro_", "anti_", 1) if pro else name.replace("anti_", "pro_", 1)
+        partner = (
+            name.replace("pro_", "anti_", 1)
+            if pro
+            else name.replace("anti_", "pro_", 1)
+        )
         others = lines.get(partner, [])
         kind, split = name.split("_stereotyped_")[1].split(".txt.")
         for i, marked in enumerate(sentences):
@@ -277,7 +302,9 @@ def read_winogender(path: Path) -> list[Statement]:
     file = path / "all_sentences.tsv" if path.is_dir() else path
     rows = list(read_rows(file))
     need_columns(file, rows, ("sentid", "sentence"))
-    schemas: dict[str, dict[str, str]] = {}  # technician.customer.1 -> gender -> sentence
+    schemas: dict[
+        str, dict[str, str]
+    ] = {}  # technician.customer.1 -> gender -> sentence
     for row in rows:
         key, _, gender = row["sentid"].removesuffix(".txt").rpartition(".")
         schemas.setdefault(key, {})[gender] = row["sentence"]

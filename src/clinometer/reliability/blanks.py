@@ -95,7 +95,9 @@ def propose_points(
         if missing and settings.model is not None and writer is None:
             writer = open_writer(settings.model, load=settings.load)
         docs = parse([s.text for s in missing])
-        new = (_row(s, doc, writer, settings) for s, doc in zip(missing, docs, strict=True))
+        new = (
+            _row(s, doc, writer, settings) for s, doc in zip(missing, docs, strict=True)
+        )
         rows = lines.take(new, [s.id for s in statements], progress)
         counts = _counts(rows)
         lines.finish(counts)
@@ -135,7 +137,9 @@ def _asked(
             turns,
             temperature=later if attempt else first,
             seed=seed_for(settings.seed, statement.text, attempt),
-            length=32 + 4 * len(question.split()),  # a word and a blank have about two tokens each
+            length=32
+            + 4
+            * len(question.split()),  # a word and a blank have about two tokens each
         )[0]
         try:
             if question != statement.text:
@@ -285,7 +289,11 @@ def _solid(text: str) -> str:
 def _unquoted(answer: str, text: str) -> str:
     """The answer without enclosing quotes, unless the text itself has them."""
     opens = answer[:1]
-    if opens in _QUOTES and answer.endswith(_QUOTES[opens]) and not text.startswith(opens):
+    if (
+        opens in _QUOTES
+        and answer.endswith(_QUOTES[opens])
+        and not text.startswith(opens)
+    ):
         return answer[1:-1].strip()
     return answer
 
@@ -294,7 +302,9 @@ def _unquoted(answer: str, text: str) -> str:
 
 
 #: Determiners after which there is nothing to narrow down.
-_CLOSED = frozenset({"no", "all", "what", "whatever", "which", "these", "every", "each"})
+_CLOSED = frozenset(
+    {"no", "all", "what", "whatever", "which", "these", "every", "each"}
+)
 NOUNS = ("NOUN", "PROPN")
 #: Nouns that are one with the preposition before them: "in front", "at work", "out of court".
 _FIXED = frozenset(
@@ -337,15 +347,26 @@ def _is_open(noun: Token) -> bool:
     named = noun.pos_ == "PROPN"  # "fool ___ Jamal": a name needs nothing before it
     if before.pos_ == "ADP":
         placed = not named or before.lower_ in _BEFORE_PLACES
-        return placed and noun.dep_ in ("pobj", "compound") and noun.lower_ not in _FIXED
-    return before.pos_ == "VERB" and not named and noun.dep_ in ("dobj", "compound", "conj")
+        return (
+            placed and noun.dep_ in ("pobj", "compound") and noun.lower_ not in _FIXED
+        )
+    return (
+        before.pos_ == "VERB"
+        and not named
+        and noun.dep_ in ("dobj", "compound", "conj")
+    )
 
 
 def _is_bare_subject(noun: Token) -> bool:
     """Whether a blank goes after this noun: a plural without any other word, before its verb."""
     if noun.tag_ not in ("NNS", "NNPS") or noun.dep_ not in ("nsubj", "nsubjpass"):
         return False
-    if noun.n_lefts or noun.n_rights or not noun.whitespace_ or noun.i + 1 == len(noun.doc):
+    if (
+        noun.n_lefts
+        or noun.n_rights
+        or not noun.whitespace_
+        or noun.i + 1 == len(noun.doc)
+    ):
         return False
     return noun.doc[noun.i + 1].pos_ in ("VERB", "AUX", "ADV")
 

@@ -79,9 +79,13 @@ def run_findings(
         total = Estimate(len(statements))
         numbers = {"without": Estimate(without), "statements": total}
         findings.append(ReliabilityFinding("no target", numbers=numbers))
-    findings.append(ReliabilityFinding("not validated", "cannot tell"))  # people were not asked
+    findings.append(
+        ReliabilityFinding("not validated", "cannot tell")
+    )  # people were not asked
     findings += [
-        ReliabilityFinding("two models", "described", (pair.a, pair.b), {"rho": pair.rho})
+        ReliabilityFinding(
+            "two models", "described", (pair.a, pair.b), {"rho": pair.rho}
+        )
         for pair in record.agreement
         if pair.rho is not None
     ]
@@ -97,7 +101,10 @@ def _precision(record: ReliabilityRecord) -> list[ReliabilityFinding]:
         return []
     findings = []
     if sure.rank_interval is not None:
-        numbers = {"places": Estimate(sure.rank_interval), "ranked": Estimate(sure.ranked)}
+        numbers = {
+            "places": Estimate(sure.rank_interval),
+            "ranked": Estimate(sure.ranked),
+        }
         findings.append(ReliabilityFinding("ranks", numbers=numbers))
     width, spread = sure.interval_width, sure.spread
     if width is not None and spread is not None and width > 2 * spread:
@@ -133,7 +140,10 @@ def _shown(number: Estimate, write: Callable[[float], str] = risk) -> str:
 
 
 def _rho(number: Estimate) -> str:
-    shown = [show(value, "signed points") for value in (number.value, number.low, number.high)]
+    shown = [
+        show(value, "signed points")
+        for value in (number.value, number.low, number.high)
+    ]
     ends = "" if number.low is None else f" ({shown[1]} to {shown[2]})"
     return f"rho = {shown[0]}{ends}"
 
@@ -162,7 +172,9 @@ def _length(f: ReliabilityFinding) -> str:
 
 def _no_target(f: ReliabilityFinding) -> str:
     n, every = int(f.numbers["without"].value), int(f.numbers["statements"].value)
-    which = "No statement has" if n == every else f"{n:,} of {every:,} statements have no"
+    which = (
+        "No statement has" if n == every else f"{n:,} of {every:,} statements have no"
+    )
     term = " a target term" if n == every else " target term"
     return (
         f"{which}{term}, so all their words count as context, as COBIAS treats Winogender and "
@@ -173,7 +185,13 @@ def _no_target(f: ReliabilityFinding) -> str:
 def _with_people(f: ReliabilityFinding) -> str:
     rho = f.numbers["rho"]
     sign = f.numbers["sign"].value
-    does = "follows" if sign > 0 else "runs against" if sign < 0 else "does not clearly follow"
+    does = (
+        "follows"
+        if sign > 0
+        else "runs against"
+        if sign < 0
+        else "does not clearly follow"
+    )
     people = counted(int(f.numbers["people"].value), "annotator")
     return (
         f"{f.words['score']} {does} the judgements of {people} on "
@@ -209,7 +227,9 @@ TEMPLATES: dict[str, Callable[[ReliabilityFinding], str]] = {
         f"{f.numbers['spread'].value:.3f}."
     ),
     "counts": lambda f: (
-        "Counted: " + ", ".join(f"{name} {n.value:.0f}" for name, n in f.numbers.items()) + "."
+        "Counted: "
+        + ", ".join(f"{name} {n.value:.0f}" for name, n in f.numbers.items())
+        + "."
     ),
     "agreement with people": _with_people,
     "no correlation": lambda f: (

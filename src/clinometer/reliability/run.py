@@ -126,10 +126,17 @@ class ReliabilityFolder(ResultFolder[ReliabilityRecord]):
         for folder in (self.path / "scores").glob("*"):
             Parts(folder).clear()
 
-    def write_scores(self, model: str, keys: Sequence[str], scored: Sequence[Scored]) -> None:
+    def write_scores(
+        self, model: str, keys: Sequence[str], scored: Sequence[Scored]
+    ) -> None:
         """Write one part; `keys` are those of all texts of the run."""
         tables = [
-            pa.table({"key": [keys[i] for i in rows], **{n: getattr(scores, n) for n in _FIELDS}})
+            pa.table(
+                {
+                    "key": [keys[i] for i in rows],
+                    **{n: getattr(scores, n) for n in _FIELDS},
+                }
+            )
             for rows, scores in scored
         ]
         self._parts(model).write(int(scored[0][0][0]), pa.concat_tables(tables))
@@ -180,14 +187,19 @@ class ReliabilityRun:
         return cls(record, tables, folder)
 
     def __repr__(self) -> str:
-        means = ", ".join(f"{name} {value!r}" for name, value in self.summary.items() if value)
+        means = ", ".join(
+            f"{name} {value!r}" for name, value in self.summary.items() if value
+        )
         names = ", ".join(repr(m.id) for m in self.record.models)
         size = counted(self.tables["statements"].num_rows, "statement")
         return f"ReliabilityRun({names}, {size}: {means or 'none scored'})"
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the means, then the statements with the lowest COBIAS."""
-        means = [[name, MISSING if e is None else repr(e)] for name, e in self.summary.items()]
+        means = [
+            [name, MISSING if e is None else repr(e)]
+            for name, e in self.summary.items()
+        ]
         table = self.statements.dropna(subset=["cobias"]).sort_values("cobias")
         rows = [
             [row["text"], show(row["cobias"], "risk"), show(row["stability"], "risk")]
@@ -195,7 +207,9 @@ class ReliabilityRun:
         ]
         names = ", ".join(m.id for m in self.record.models)
         counts = f"{len(table):,} of {len(self.statements):,} statements have a score"
-        return titled_html(f"Reliability by {names}", ["mean", "value"], means) + titled_html(
+        return titled_html(
+            f"Reliability by {names}", ["mean", "value"], means
+        ) + titled_html(
             "Statements", ["statement", "COBIAS", "stability"], rows, counts
         )
 

@@ -51,7 +51,10 @@ def context_variance(tau: ArrayLike, versions: ArrayLike) -> FloatArray:
 
 def _squared_changes(tau: ArrayLike, versions: ArrayLike) -> FloatArray:
     """[..., n] 100 / tau(x) * (tau(x') - tau(x))² of each version, whose mean is cv."""
-    own, others = np.asarray(tau, dtype=np.float64), np.asarray(versions, dtype=np.float64)
+    own, others = (
+        np.asarray(tau, dtype=np.float64),
+        np.asarray(versions, dtype=np.float64),
+    )
     if (own < 0).any() or (others < 0).any():
         raise SettingsError("tau: expected absolute values, found one below 0")
     scale = np.where(own > 0, own, np.nan)[..., None]
@@ -88,11 +91,16 @@ def mean_estimate(
     y = np.asarray(values, dtype=np.float64)
     y = y[np.isfinite(y)]
     if not len(y):
-        raise SettingsError("mean: expected at least one statement with a score, found none")
+        raise SettingsError(
+            "mean: expected at least one statement with a score, found none"
+        )
     times = replicates if len(y) > 1 else 0
     counts = resampled_counts(np.ones(len(y)), times, np.random.default_rng(seed))
     return percentile_estimate(
-        float(y.mean()), counts @ y / len(y), level=level, method="bootstrap over statements"
+        float(y.mean()),
+        counts @ y / len(y),
+        level=level,
+        method="bootstrap over statements",
     )
 
 
@@ -110,7 +118,9 @@ class RankAgreement(Plain):
     rho: Estimate | None
 
 
-def rank_agreement(scores: Mapping[str, FloatArray], **options: Any) -> list[RankAgreement]:
+def rank_agreement(
+    scores: Mapping[str, FloatArray], **options: Any
+) -> list[RankAgreement]:
     """Every pair of models, with a bootstrap over statements."""
     pairs = []
     for a, b in combinations(scores, 2):
@@ -125,7 +135,9 @@ def rank_correlation(a: ArrayLike, b: ArrayLike, **options: Any) -> Estimate | N
     is not defined."""
     x, y = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
     both = np.isfinite(x) & np.isfinite(y)
-    found = spearman(x[both], y[both], unit="statements", **({"replicates": 1000} | options))
+    found = spearman(
+        x[both], y[both], unit="statements", **({"replicates": 1000} | options)
+    )
     return None if found is None else found.rho
 
 
@@ -199,7 +211,9 @@ class SamplingDistribution:
         if usable.sum() >= _LEAST_STATEMENTS:
             ratio = ratio * common / max(float(ratio[usable].mean()), 1e-12)
         degrees = np.maximum(n - 1, 0)
-        ratio = (_PRIOR_VERSIONS * common + (n - 1) * ratio) / (_PRIOR_VERSIONS + degrees)
+        ratio = (_PRIOR_VERSIONS * common + (n - 1) * ratio) / (
+            _PRIOR_VERSIONS + degrees
+        )
         return cls(mean, ratio, n, model_spread(own, by_model))
 
     @property
@@ -227,7 +241,9 @@ class SamplingDistribution:
         low = mean * np.exp(-np.hypot(np.maximum(below, 0.0), between_models))
         high = mean * np.exp(np.hypot(np.minimum(above, 0.0), between_models))
         otherwise = np.where((self.n >= 2) & (self.mean == 0), 0.0, np.nan)
-        return np.where(self.usable, low, otherwise), np.where(self.usable, high, otherwise)
+        return np.where(self.usable, low, otherwise), np.where(
+            self.usable, high, otherwise
+        )
 
     def ranks(
         self, *, level: float, draws: int = 1000, seed: int = 0
@@ -241,7 +257,9 @@ class SamplingDistribution:
         if len(usable):
             rng = np.random.default_rng(seed)
             mean, shape = self.mean[usable], self.shape()[usable]
-            scale = np.maximum(rng.gamma(shape, size=(draws, len(usable))), 1e-300) / shape
+            scale = (
+                np.maximum(rng.gamma(shape, size=(draws, len(usable))), 1e-300) / shape
+            )
             noise = rng.normal(scale=np.sqrt(self.models), size=(draws, len(usable)))
             samples = np.log(mean) - np.log(scale) + noise
             ranks[:, usable] = _ranked(np.log(mean), samples, level)
@@ -277,7 +295,9 @@ def _common_ratio(squares: FloatArray) -> float:
             np.where(part, squares, 0.0).sum(axis=1)
             for part in (place < half, (place >= half) & (place < 2 * half))
         ]
-        with np.errstate(divide="ignore"):  # a half that changes nothing is infinitely far
+        with np.errstate(
+            divide="ignore"
+        ):  # a half that changes nothing is infinitely far
             distances.append(np.abs(np.log(sums[0]) - np.log(sums[1])))
     distance = float(np.quantile(np.concatenate(distances), _MATCHED, method="lower"))
     expected = np.log(f.ppf(0.5 + _MATCHED / 2, 2 * _SHAPES, 2 * _SHAPES))
@@ -299,7 +319,8 @@ def model_spread(own: FloatArray, by_model: FloatArray) -> float:
     values = np.stack(
         [
             context_variance(
-                np.delete(own, m, axis=0).mean(axis=0), np.delete(by_model, m, axis=0).mean(axis=0)
+                np.delete(own, m, axis=0).mean(axis=0),
+                np.delete(by_model, m, axis=0).mean(axis=0),
             )
             for m in range(n_models)
         ]
@@ -329,7 +350,9 @@ def dissimilarity(a: ArrayLike, b: ArrayLike) -> FloatArray:
     >>> dissimilarity([1.0, 0.0], [[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0]]).tolist()
     [0.0, 1.0, 1.0]
     """
-    cosine = (np.asarray(a, dtype=np.float64) * np.asarray(b, dtype=np.float64)).sum(axis=-1)
+    cosine = (np.asarray(a, dtype=np.float64) * np.asarray(b, dtype=np.float64)).sum(
+        axis=-1
+    )
     return np.asarray(1.0 - np.clip(cosine, 0.0, 1.0))
 
 
@@ -367,9 +390,16 @@ def nearby(
     hyper-parameter, and how many were left out."""
     some = [variants.get(s.id, ()) for s in statements]
     near = {
-        s.id: tuple(v for v, d in zip(own, dissimilarity(text, others), strict=True) if d <= limit)
+        s.id: tuple(
+            v
+            for v, d in zip(own, dissimilarity(text, others), strict=True)
+            if d <= limit
+        )
         for s, own, (text, others) in zip(
-            statements, some, _embedded([s.text for s in statements], some, embed), strict=True
+            statements,
+            some,
+            _embedded([s.text for s in statements], some, embed),
+            strict=True,
         )
     }
     return near, sum(map(len, some)) - sum(map(len, near.values()))
@@ -411,16 +441,23 @@ def benchmark_tables(statements: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFra
             scored = part[part["cobias"].notna()]
             if len(scored):
                 found.append(dict(zip(by, key, strict=True)) | _row(scored, len(part)))
-        return pd.DataFrame(found).sort_values("cobias", ascending=False, ignore_index=True)
+        return pd.DataFrame(found).sort_values(
+            "cobias", ascending=False, ignore_index=True
+        )
 
     if not statements["cobias"].notna().any():
-        raise TableError("benchmarks: expected at least one statement with a score, found none")
+        raise TableError(
+            "benchmarks: expected at least one statement with a score, found none"
+        )
     benchmarks = rows(["source"])
-    parts = {name: part["cobias"].dropna() for name, part in statements.groupby("source")}
+    parts = {
+        name: part["cobias"].dropna() for name, part in statements.groupby("source")
+    }
     scores = [parts[name].to_numpy() for name in benchmarks["source"]]
     rng = np.random.default_rng(0)
     means = [
-        resampled_counts(np.ones(len(some)), _REPLICATES, rng) @ some / len(some) for some in scores
+        resampled_counts(np.ones(len(some)), _REPLICATES, rng) @ some / len(some)
+        for some in scores
     ]
     own = np.array([some.mean() for some in scores])
     ranks = _ranked(own, np.stack(means, axis=1), _LEVEL)
@@ -437,7 +474,10 @@ def _row(scored: pd.DataFrame, total: int) -> dict[str, Any]:
         **with_ends("cobias", mean),
         "stability": 1.0 - mean.value,
         "cv_median": float(scored["cv"].median()),
-        **{f"cobias_q{100 * q:02.0f}": v for q, v in zip(QUANTILES, quantiles, strict=True)},
+        **{
+            f"cobias_q{100 * q:02.0f}": v
+            for q, v in zip(QUANTILES, quantiles, strict=True)
+        },
         **{
             name: float(scored[name].mean())
             for name in ("dissimilarity_pairwise", "dissimilarity_to_statement")

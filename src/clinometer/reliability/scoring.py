@@ -47,7 +47,15 @@ from clinometer.reliability.score import (
     version_dissimilarity,
 )
 from clinometer.reliability.statement import Statement, Versions, count_words
-from clinometer.settings import COUNT, LEVEL, SEED, SHARE, check_settings, option, with_settings
+from clinometer.settings import (
+    COUNT,
+    LEVEL,
+    SEED,
+    SHARE,
+    check_settings,
+    option,
+    with_settings,
+)
 from clinometer.statistics.arrays import FloatArray, IntArray
 from clinometer.storage.parquet_parts import digest_of
 from clinometer.storage.resumable import (
@@ -61,7 +69,11 @@ from clinometer.storage.resumable import (
 )
 
 #: The models of the COBIAS paper.
-LARGE = ("google-bert/bert-large-uncased", "FacebookAI/roberta-large", "albert/albert-xxlarge-v2")
+LARGE = (
+    "google-bert/bert-large-uncased",
+    "FacebookAI/roberta-large",
+    "albert/albert-xxlarge-v2",
+)
 NORMALISATIONS = ("word", "token", "text")
 #: equation (2): context words given visible target terms, a word's pieces hidden together;
 #: figure 5: target terms always masked, one token at a time, log-likelihoods summed;
@@ -74,7 +86,9 @@ READINGS: dict[str, tuple[TextOptions, str]] = {
     "figure": (TextOptions(masking="original", targets="masked"), "text"),
     "paper": (TextOptions(masking="original", edges=False), "token"),
     "released": (
-        TextOptions(masking="original", targets="scored", special_tokens=False, lower=True),
+        TextOptions(
+            masking="original", targets="scored", special_tokens=False, lower=True
+        ),
         "token",
     ),
 }
@@ -176,18 +190,30 @@ def score_reliability(
     settings = with_settings(settings or ReliabilitySettings(), options)
     names = list(models)
     if not names or len(set(names)) != len(names):
-        raise SettingsError(f"models: expected one or several, each once; found {names}")
-    versions: Versions = {key: tuple(v.strip() for v in some) for key, some in variants.items()}
+        raise SettingsError(
+            f"models: expected one or several, each once; found {names}"
+        )
+    versions: Versions = {
+        key: tuple(v.strip() for v in some) for key, some in variants.items()
+    }
     too_far = 0
-    given = [s if isinstance(s, Statement) else Statement(id=s, text=s) for s in statements]
+    given = [
+        s if isinstance(s, Statement) else Statement(id=s, text=s) for s in statements
+    ]
     if embed is None and settings.dissimilarity is not None:
         from clinometer.models.embeddings import SentenceEncoder  # loads torch
 
-        embed = SentenceEncoder(settings.dissimilarity, device=settings.load.device).embed
+        embed = SentenceEncoder(
+            settings.dissimilarity, device=settings.load.device
+        ).embed
     if settings.max_dissimilarity is not None:
         if embed is None:
-            raise SettingsError("max_dissimilarity: expected what measures it (dissimilarity)")
-        versions, too_far = nearby(given, versions, embed, limit=settings.max_dissimilarity)
+            raise SettingsError(
+                "max_dissimilarity: expected what measures it (dissimilarity)"
+            )
+        versions, too_far = nearby(
+            given, versions, embed, limit=settings.max_dissimilarity
+        )
     texts = TextsToScore.of(given, versions, settings)
     record = ReliabilityRecord(
         schema_version=SCHEMA_VERSION,
@@ -234,7 +260,9 @@ def _require_shared_texts(
 ) -> None:
     """Refuse a folder in which nothing of these texts was scored: it is another benchmark's."""
     names = [model.id for model in record.models]
-    known = {key for name in names for keys, _ in folder.read_scores(name) for key in keys}
+    known = {
+        key for name in names for keys, _ in folder.read_scores(name) for key in keys
+    }
     if known and known.isdisjoint(texts.keys):
         raise RunError(
             f"{folder.path}: has the scores of another set of statements; choose another --out, or "
@@ -262,16 +290,25 @@ class TextsToScore:
 
     @classmethod
     def of(
-        cls, statements: Sequence[Statement], variants: Versions, settings: ReliabilitySettings
+        cls,
+        statements: Sequence[Statement],
+        variants: Versions,
+        settings: ReliabilitySettings,
     ) -> TextsToScore:
         """Refuses sets in which an id occurs twice.
 
         A term missing from the statement is not a target of its versions either: all their words
         are context, like all words of the statement.
         """
-        id, times = Counter(s.id for s in statements).most_common(1)[0] if statements else ("", 0)
+        id, times = (
+            Counter(s.id for s in statements).most_common(1)[0]
+            if statements
+            else ("", 0)
+        )
         if times > 1:
-            raise TableError(f"statements: expected every id once, found {id!r} {times} times")
+            raise TableError(
+                f"statements: expected every id once, found {id!r} {times} times"
+            )
         if not statements:
             raise TableError("statements: expected at least one, found none")
         rows = []
@@ -283,7 +320,10 @@ class TextsToScore:
                 changed = CHANGED if has_targets and not spans else ""
                 if settings.text_options.targets == "scored":
                     spans = ()  # every word counts; texts that differ in nothing else are the same
-                words, identical = count_words(text, spans), text == statement.text and number >= 0
+                words, identical = (
+                    count_words(text, spans),
+                    text == statement.text and number >= 0,
+                )
                 left_out = changed if text.strip() else EMPTY
                 rows.append((i, number, text, spans, words, left_out, identical))
         return cls(tuple(statements), pd.DataFrame(rows, columns=list(_TEXT)))
@@ -315,9 +355,12 @@ class TextsToScore:
         why = Counter(versions["left_out"])
         return {
             "statements": len(statements),
-            "statements_without_versions": len(statements) - versions["statement"].nunique(),
+            "statements_without_versions": len(statements)
+            - versions["statement"].nunique(),
             "statements_without_target": sum(not s.targets for s in statements),
-            "statements_target_not_in_sentence": sum(not s.has_its_targets for s in statements),
+            "statements_target_not_in_sentence": sum(
+                not s.has_its_targets for s in statements
+            ),
             "statements_empty": sum(not s.text.strip() for s in statements),
             "statements_without_points": sum(s.points is None for s in statements),
             "statements_without_blanks": sum(
@@ -327,13 +370,17 @@ class TextsToScore:
             "versions_empty": why[EMPTY],
             "versions_target_changed": why[CHANGED],
             "versions_identical_to_statement": int(versions["identical"].sum()),
-            "versions_repeated": int(versions.duplicated(["statement", "text", "targets"]).sum()),
+            "versions_repeated": int(
+                versions.duplicated(["statement", "text", "targets"]).sum()
+            ),
         }
 
     @cached_property
     def keys(self) -> list[str]:
         """What the score of each text is known by."""
-        return [digest_of(json.dumps([m.text, m.targets]).encode()) for m in self.marked]
+        return [
+            digest_of(json.dumps([m.text, m.targets]).encode()) for m in self.marked
+        ]
 
     def digest(self) -> str:
         """What a run's scores depend on besides model and options: its texts in order."""
@@ -361,11 +408,15 @@ class ModelTaus:
         """tau of every text [T]; NaN where there is no score, or nothing to divide by."""
         by = {"word": texts.table["words"], "token": self.scores.tokens}
         units = np.asarray(by.get(per, 1.0), dtype=np.float64)
-        return np.asarray(np.abs(self.scores.log_prob) / np.where(units > 0, units, np.nan))
+        return np.asarray(
+            np.abs(self.scores.log_prob) / np.where(units > 0, units, np.nan)
+        )
 
     def counts(self) -> dict[str, int]:
         """Texts without a score by reason, and tokens unknown to the model."""
-        reasons = Counter(sorted(p for p in self.scores.problem if p and p != NOT_SCORED))
+        reasons = Counter(
+            sorted(p for p in self.scores.problem if p and p != NOT_SCORED)
+        )
         return {
             "texts_too_long": 0,
             "texts_nothing_to_score": 0,
@@ -390,17 +441,23 @@ def model_taus(
     held: dict[str, tuple[Any, ...]] = {}
 
     def keep(keys: Iterable[str], scores: TextScores) -> None:
-        rows = zip(scores.log_prob, scores.tokens, scores.unknown, scores.problem, strict=True)
+        rows = zip(
+            scores.log_prob, scores.tokens, scores.unknown, scores.problem, strict=True
+        )
         held.update(zip(keys, rows, strict=True))
 
     for found, known_scores in folder.read_scores(model) if folder else ():
         keep(found, known_scores)
     keys, marked = texts.keys, texts.marked
     counted = (texts.table["left_out"] == "").to_numpy()
-    missing = np.flatnonzero([bool(n) and keys[i] not in held for i, n in enumerate(counted)])
+    missing = np.flatnonzero(
+        [bool(n) and keys[i] not in held for i, n in enumerate(counted)]
+    )
     known = record.model(model)
     if len(missing) or known is None:
-        scorer = open_model(model, load=settings.load.resumed(known.dtype if known else "auto"))
+        scorer = open_model(
+            model, load=settings.load.resumed(known.dtype if known else "auto")
+        )
         from clinometer.models.likelihood import score_chunks  # loads torch
 
         opened = ModelRecord(**scorer.info.to_dict())
@@ -415,7 +472,9 @@ def model_taus(
 
         def scored() -> Iterator[Scored]:
             chunks = score_chunks(
-                scorer, ([marked[i] for i in pool] for pool in pools), settings.text_options
+                scorer,
+                ([marked[i] for i in pool] for pool in pools),
+                settings.text_options,
             )
             for rows, scores in zip(pools, chunks, strict=True):
                 keep((keys[i] for i in rows), scores)
@@ -423,7 +482,9 @@ def model_taus(
 
         store_as_they_come(
             scored(),
-            partial(folder.write_scores, scorer.info.name, keys) if folder else lambda _: None,
+            partial(folder.write_scores, scorer.info.name, keys)
+            if folder
+            else lambda _: None,
             done=int(counted.sum()) - len(missing),
             total=int(counted.sum()),
             progress=progress,
@@ -448,7 +509,9 @@ def _measure(
     names, statements = [answer.name for answer in answers], texts.statements
     taus = np.stack([answer.taus(texts, per=settings.per) for answer in answers])
     own, counted = taus[:, texts.originals.index.to_numpy()], texts.counted
-    versions = np.full((*own.shape, 1 + texts.table["version"].max()), np.nan)  # [M, S, N]
+    versions = np.full(
+        (*own.shape, 1 + texts.table["version"].max()), np.nan
+    )  # [M, S, N]
     statement, version = counted[["statement", "version"]].to_numpy().T
     versions[:, statement, version] = taus[:, counted.index.to_numpy()]
     by_model = {"tau": own, "cv": context_variance(own, versions)}
@@ -472,7 +535,9 @@ def _measure(
     }
     rho = rank_correlation(columns["cobias"], columns["words"], **options)
     record.length = LengthRecord(rho=rho)
-    record.agreement = rank_agreement(dict(zip(names, by_model["cobias"], strict=True)), **options)
+    record.agreement = rank_agreement(
+        dict(zip(names, by_model["cobias"], strict=True)), **options
+    )
     counts: dict[str, Any] = {
         **texts.counts(),
         "versions_too_dissimilar": too_far,
@@ -498,7 +563,10 @@ def _measure(
             {
                 "id": ids * len(names),
                 "model": [name for name in names for _ in ids],
-                **{k: pa.array(v.reshape(-1), from_pandas=True) for k, v in by_model.items()},
+                **{
+                    k: pa.array(v.reshape(-1), from_pandas=True)
+                    for k, v in by_model.items()
+                },
             }
         ),
         "versions": _version_table(texts, names, taus),
@@ -506,7 +574,10 @@ def _measure(
 
 
 def _statement_columns(
-    texts: TextsToScore, own: FloatArray, by_model: FloatArray, settings: ReliabilitySettings
+    texts: TextsToScore,
+    own: FloatArray,
+    by_model: FloatArray,
+    settings: ReliabilitySettings,
 ) -> tuple[dict[str, Any], SurenessRecord]:
     """One value per statement and column, with tau the mean over models; and how sure these
     scores are."""
@@ -564,15 +635,27 @@ def _flags(
     return [flag(i, text) for i, text in enumerate(texts.originals.index)]
 
 
-def _version_table(texts: TextsToScore, names: Sequence[str], taus: FloatArray) -> pa.Table:
-    rows = texts.versions.assign(id=[texts.statements[i].id for i in texts.versions["statement"]])
-    kinds = {"id": pa.string(), "version": pa.int64(), "text": pa.string(), "words": pa.int64()}
+def _version_table(
+    texts: TextsToScore, names: Sequence[str], taus: FloatArray
+) -> pa.Table:
+    rows = texts.versions.assign(
+        id=[texts.statements[i].id for i in texts.versions["statement"]]
+    )
+    kinds = {
+        "id": pa.string(),
+        "version": pa.int64(),
+        "text": pa.string(),
+        "words": pa.int64(),
+    }
     kinds |= {"left_out": pa.string(), "identical": pa.bool_()}
     index, by_name = rows.index.to_numpy(), {"tau": taus.mean(axis=0)}
     by_name |= {f"tau {name}": tau for name, tau in zip(names, taus, strict=True)}
     return pa.table(
         {
             **{name: pa.array(rows[name], kind) for name, kind in kinds.items()},
-            **{name: pa.array(tau[index], from_pandas=True) for name, tau in by_name.items()},
+            **{
+                name: pa.array(tau[index], from_pandas=True)
+                for name, tau in by_name.items()
+            },
         }
     )

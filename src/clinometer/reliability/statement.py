@@ -132,7 +132,10 @@ class Statement:
 
     def target_spans(self, text: str | None = None) -> tuple[Span, ...]:
         """Character spans of the target terms in the sentence, or in a version of it, in order."""
-        found = (find_term(self.text if text is None else text, term) for term in self.targets)
+        found = (
+            find_term(self.text if text is None else text, term)
+            for term in self.targets
+        )
         return tuple(sorted({span for spans in found for span in spans}))
 
     @property
@@ -178,7 +181,9 @@ def count_words(text: str, targets: tuple[Span, ...] = ()) -> int:
     """
     rest = list(text)
     for a, b in targets:
-        rest[a:b] = "_" * (b - a)  # no letter and no space: "poor." is not a context word
+        rest[a:b] = "_" * (
+            b - a
+        )  # no letter and no space: "poor." is not a context word
     return sum(any(c.isalnum() for c in word) for word in "".join(rest).split())
 
 
@@ -212,7 +217,9 @@ class Merged:
     pieces: tuple[str | tuple[str, ...], ...]
 
     def __str__(self) -> str:
-        return " ".join(p if isinstance(p, str) else f"({' | '.join(p)})" for p in self.pieces)
+        return " ".join(
+            p if isinstance(p, str) else f"({' | '.join(p)})" for p in self.pieces
+        )
 
     @property
     def spans(self) -> tuple[tuple[str, ...], ...]:
@@ -252,7 +259,9 @@ def merge(first: str, second: str) -> Merged:
     """
     one, other = first.split(), second.split()
     pieces: list[str | tuple[str, ...]] = []
-    for op, i, j, k, m in SequenceMatcher(None, one, other, autojunk=False).get_opcodes():
+    for op, i, j, k, m in SequenceMatcher(
+        None, one, other, autojunk=False
+    ).get_opcodes():
         own, others = " ".join(one[i:j]), " ".join(other[k:m])
         pieces.append(own if op == "equal" else (own, others))
     return Merged(tuple(pieces))

@@ -129,22 +129,36 @@ class Validation(Plain):
         best = first.given_length or first.rho
         if best is None:
             return [
-                ReliabilityFinding("no correlation", "cannot tell", words={"score": first.name})
+                ReliabilityFinding(
+                    "no correlation", "cannot tell", words={"score": first.name}
+                )
             ]
         numbers = {"rho": best, "statements": Estimate(self.statements)}
         numbers |= {"people": Estimate(self.annotators), "sign": Estimate(side(best))}
-        given = "with the number of words held fixed" if first.given_length else "of ranks"
+        given = (
+            "with the number of words held fixed" if first.given_length else "of ranks"
+        )
         words = {"score": first.name, "given": given}
         sure: Sure = "clear" if side(best) else "unclear"
-        found = [ReliabilityFinding("agreement with people", sure, numbers=numbers, words=words)]
+        found = [
+            ReliabilityFinding(
+                "agreement with people", sure, numbers=numbers, words=words
+            )
+        ]
         if all(row.role != BASELINE or row.name == LENGTH for row in self.rows):
             return found
         if not self._random:
             return [*found, ReliabilityFinding("no control", "cannot tell")]
         if not _sure(best):
             level = {"level": Estimate(LEAST_LEVEL)}
-            return [*found, ReliabilityFinding("low level", "cannot tell", numbers=level)]
-        return [*found, ReliabilityFinding("passed" if self.passed else "not passed", "clear")]
+            return [
+                *found,
+                ReliabilityFinding("low level", "cannot tell", numbers=level),
+            ]
+        return [
+            *found,
+            ReliabilityFinding("passed" if self.passed else "not passed", "clear"),
+        ]
 
     def to_dict(self) -> dict[str, Any]:
         said = [f.to_dict() for f in self.findings]
@@ -200,7 +214,9 @@ class StatementScores:
         columns = {name: (SCORE, frame["cobias"]) for name, frame in frames.items()}
         for name, run in runs.items():
             if len(run.record.models) > 1:
-                for model, alone in run.models.set_index("id").groupby("model", sort=False):
+                for model, alone in run.models.set_index("id").groupby(
+                    "model", sort=False
+                ):
                     columns[f"{name}, {model} alone"] = MODEL, alone["cobias"]
         first = next(iter(frames.values()))
         columns[LENGTH] = BASELINE, -first["text"].map(count_words).astype(float)
@@ -208,7 +224,10 @@ class StatementScores:
         for name, run in runs.items():
             columns[named(ADDED, name)] = BASELINE, _added(run)
         for name, run in (controls or {}).items():
-            columns[named(RANDOM, name)] = BASELINE, run.statements.set_index("id")["cobias"]
+            columns[named(RANDOM, name)] = (
+                BASELINE,
+                run.statements.set_index("id")["cobias"],
+            )
         return cls(columns, first["text"])
 
     def by_sentence(self) -> StatementScores:
@@ -223,7 +242,9 @@ class StatementScores:
         def keyed(values: pd.Series[Any]) -> pd.Series[Any]:
             return values.reindex(keys.index).set_axis(keys.to_numpy())
 
-        columns = {name: (role, keyed(values)) for name, (role, values) in self.columns.items()}
+        columns = {
+            name: (role, keyed(values)) for name, (role, values) in self.columns.items()
+        }
         return StatementScores(columns, keyed(self.texts))
 
 
@@ -277,7 +298,9 @@ def validate(
         given = None if name == LENGTH else length
         rho = spearman(x, y, **options)
         partial = None if given is None else spearman(x, y, given=given, **options)
-        ahead = spearman_difference(trial, x, y, given=given, **options) if rows else None
+        ahead = (
+            spearman_difference(trial, x, y, given=given, **options) if rows else None
+        )
         plain, beyond = (None if each is None else each.rho for each in (rho, partial))
         rows.append(ScoreRow(name, role, plain, beyond, ahead))
     places = {item: i for i, item in enumerate(ratings.items)}
@@ -288,9 +311,16 @@ def validate(
         unmatched=len(ratings.items) + int(first.notna().sum()) - 2 * len(table),
         annotators=len(ratings.annotators),
         rows=tuple(rows),
-        right_order=right_order(trial, int(sign) * outcome, **drawn) if len(found) == 2 else None,
-        outcome={ratings.categories[int(k)]: int(n) for k, n in zip(found, counts, strict=True)},
-        regression=regression(outcome, trial, categories=ratings.categories, level=level)
+        right_order=right_order(trial, int(sign) * outcome, **drawn)
+        if len(found) == 2
+        else None,
+        outcome={
+            ratings.categories[int(k)]: int(n)
+            for k, n in zip(found, counts, strict=True)
+        },
+        regression=regression(
+            outcome, trial, categories=ratings.categories, level=level
+        )
         if len(found) > 1 and np.ptp(trial) > 0
         else None,
     )
@@ -340,9 +370,15 @@ def right_order(
     if not replicates:
         return Estimate(value)
     rng = np.random.default_rng(seed)
-    of = [rng.multinomial(n, np.full(n, 1 / n), size=replicates) / n for n in wins.shape]
-    low, high = central_interval(np.einsum("bi,ij,bj->b", of[0], wins, of[1]), level).tolist()
-    return Estimate(value, min(low, value), max(high, value), level, "bootstrap over statements")
+    of = [
+        rng.multinomial(n, np.full(n, 1 / n), size=replicates) / n for n in wins.shape
+    ]
+    low, high = central_interval(
+        np.einsum("bi,ij,bj->b", of[0], wins, of[1]), level
+    ).tolist()
+    return Estimate(
+        value, min(low, value), max(high, value), level, "bootstrap over statements"
+    )
 
 
 def regression(
@@ -356,15 +392,26 @@ def regression(
     Requires two categories that occur, and a score that varies."""
     require("a regression", "statsmodels")
     from statsmodels.discrete.discrete_model import MNLogit
-    from statsmodels.tools.sm_exceptions import ConvergenceWarning, PerfectSeparationWarning
+    from statsmodels.tools.sm_exceptions import (
+        ConvergenceWarning,
+        PerfectSeparationWarning,
+    )
 
-    codes, y, counts = np.unique(np.asarray(outcome), return_inverse=True, return_counts=True)
+    codes, y, counts = np.unique(
+        np.asarray(outcome), return_inverse=True, return_counts=True
+    )
     order = np.argsort(np.arange(len(codes)) != counts.argmax(), kind="stable")
-    names = [categories[int(k)] for k in codes[order]]  # odds against a rare one are noisy
-    design = np.column_stack([np.ones(len(y)), (score - score.mean()) / score.std(ddof=1)])
+    names = [
+        categories[int(k)] for k in codes[order]
+    ]  # odds against a rare one are noisy
+    design = np.column_stack(
+        [np.ones(len(y)), (score - score.mean()) / score.std(ddof=1)]
+    )
     with warnings.catch_warnings(record=True) as raised:
         warnings.simplefilter("always")
-        fit = MNLogit(np.argsort(order)[y], design).fit(method="newton", maxiter=200, disp=False)
+        fit = MNLogit(np.argsort(order)[y], design).fit(
+            method="newton", maxiter=200, disp=False
+        )
         ends = np.asarray(fit.conf_int(1 - level)).reshape(len(names) - 1, 2, 2)[:, 1]
         slopes, p = np.asarray(fit.params)[1], np.asarray(fit.pvalues)[1]
     problem = ""
@@ -384,7 +431,9 @@ def regression(
         base=names[0],
         odds=tuple(
             Odds(name, *map(float, numbers))
-            for name, *numbers in zip(names[1:], ratios, ends[:, 0], ends[:, 1], p, strict=True)
+            for name, *numbers in zip(
+                names[1:], ratios, ends[:, 0], ends[:, 1], p, strict=True
+            )
         ),
         problem=problem,
     )
@@ -404,13 +453,19 @@ def random_control(
             **{k: v for k, v in run.record.settings.items() if k in kept}
         )
     except (TypeError, SettingsError) as error:
-        raise SettingsError(f"{run.path}: its settings cannot be used again: {error}") from error
+        raise SettingsError(
+            f"{run.path}: its settings cannot be used again: {error}"
+        ) from error
     frame = run.statements
     used = _used(run).groupby(level="id").agg(list)
     some = [used.get(i, []) for i in frame["id"]]
     versions = random_words(frame["text"].tolist(), some, seed=seed)
     statements = [
-        Statement(row["id"], row["text"], tuple(t for t in (row["target"] or "").split("; ") if t))
+        Statement(
+            row["id"],
+            row["text"],
+            tuple(t for t in (row["target"] or "").split("; ") if t),
+        )
         for row in frame.to_dict(orient="records")
     ]
     return score_reliability(
@@ -434,7 +489,9 @@ def random_words(
     [('Women today sing.', 'Women sing sing.')]
     """
     rng = np.random.default_rng(seed)
-    every = (word for some in [texts, *versions] for text in some for word in text.split())
+    every = (
+        word for some in [texts, *versions] for text in some for word in text.split()
+    )
     pool = sorted({bare for word in every if (bare := word.strip(_SIGNS)).isalpha()})
     found = []
     for text, some in zip(texts, versions, strict=True):
@@ -442,12 +499,16 @@ def random_words(
         made = []
         for version in some:
             words = version.split()
-            matcher = SequenceMatcher(None, own, [_bare(w) for w in words], autojunk=False)
+            matcher = SequenceMatcher(
+                None, own, [_bare(w) for w in words], autojunk=False
+            )
             for op, _, _, start, stop in matcher.get_opcodes():
                 if op in ("insert", "replace"):
                     for k in range(start, stop):
                         bare, other = words[k].strip(_SIGNS), str(rng.choice(pool))
-                        words[k] = words[k].replace(bare, other, 1) if bare else words[k]
+                        words[k] = (
+                            words[k].replace(bare, other, 1) if bare else words[k]
+                        )
             made.append(" ".join(words))
         found.append(tuple(made))
     return found

@@ -61,7 +61,9 @@ ROUNDS = 2
 class VariantSettings:
     """How versions are made, by a writing `model` if there is one."""
 
-    n: int = option(40, "-n", "--versions", help="Versions of each statement.", allowed=COUNT)
+    n: int = option(
+        40, "-n", "--versions", help="Versions of each statement.", allowed=COUNT
+    )
     model: str | None = None
     filler: str = option(
         PHRASES,
@@ -82,7 +84,9 @@ class VariantSettings:
                 f"filler: expected {PHRASES}, {PHRASES}:MODEL or {NO_FILLER}, found {self.filler!r}"
             )
         if self.model is None and self.filler == NO_FILLER:
-            raise SettingsError("filler: expected one without a writing model, found none")
+            raise SettingsError(
+                "filler: expected one without a writing model, found none"
+            )
 
     def to_dict(self) -> dict[str, Any]:
         """The settings that affect the versions."""
@@ -130,7 +134,11 @@ def make_variants(
     with Lines(out, settings.to_dict()).resumed(fresh=fresh) as lines:
         by_id = {s.id: s for s in statements if s.id in lines.rows}
         lines.forget(i for i, s in by_id.items() if lines.rows[i]["points"] != s.points)
-        new = (_Row(s, settings, makers).made() for s in statements if s.id not in lines.rows)
+        new = (
+            _Row(s, settings, makers).made()
+            for s in statements
+            if s.id not in lines.rows
+        )
         rows = lines.take(new, [s.id for s in statements], progress)
         counts = _counts(rows, settings)
         lines.finish(counts)
@@ -140,7 +148,9 @@ def make_variants(
 class _Row:
     """The versions of one statement while they are being made."""
 
-    def __init__(self, statement: Statement, settings: VariantSettings, makers: Makers) -> None:
+    def __init__(
+        self, statement: Statement, settings: VariantSettings, makers: Makers
+    ) -> None:
         self.statement, self.settings, self.makers = statement, settings, makers
         self.versions: list[str] = []
         self.origins: list[str] = []
@@ -156,7 +166,9 @@ class _Row:
             "points": self.statement.points,
             "variants": self.versions,
             "origins": self.origins,
-            "answers": {who: dict(sorted(n.items())) for who, n in self.answers.items()},
+            "answers": {
+                who: dict(sorted(n.items())) for who, n in self.answers.items()
+            },
         }
 
     @property
@@ -174,7 +186,11 @@ class _Row:
             n = min(_TOGETHER, self._missing, limit - done)
             seed = seed_for(self.settings.seed, self.statement.text, "ask", done)
             answers = writer.write(
-                turns, n=n, temperature=self.settings.temperature, seed=seed, length=length
+                turns,
+                n=n,
+                temperature=self.settings.temperature,
+                seed=seed,
+                length=length,
             )
             for answer in answers:
                 self._take(blanks, answer, MODEL)
@@ -198,7 +214,9 @@ class _Row:
         try:
             made = accept_version(blanks, text, as_in_paper=self.settings.as_in_paper)
             if self.statement.target_spans() and not self.statement.target_spans(made):
-                raise Refused(CHANGED)  # the target was not known when the blanks were placed
+                raise Refused(
+                    CHANGED
+                )  # the target was not known when the blanks were placed
             if made in self.versions and not self.settings.as_in_paper:
                 raise Refused(REPEATED)
         except Refused as error:
@@ -209,7 +227,9 @@ class _Row:
         self.origins.append(origin)
 
 
-def _counts(rows: Sequence[dict[str, Any]], settings: VariantSettings) -> dict[str, Any]:
+def _counts(
+    rows: Sequence[dict[str, Any]], settings: VariantSettings
+) -> dict[str, Any]:
     origins = Counter(origin for row in rows for origin in row["origins"])
     answers = {who: Counter[str]() for who in (MODEL, FILLER)}
     for row in rows:
@@ -220,11 +240,14 @@ def _counts(rows: Sequence[dict[str, Any]], settings: VariantSettings) -> dict[s
         "versions": origins.total(),
         "versions_by_model": origins[MODEL],
         "versions_by_filler": origins[FILLER],
-        "statements_short_of_versions": sum(len(r["variants"]) < settings.n for r in rows),
+        "statements_short_of_versions": sum(
+            len(r["variants"]) < settings.n for r in rows
+        ),
         "originals": sum(n[ORIGINAL] for n in answers.values()),
         "repeated": sum(n[REPEATED] for n in answers.values()),
         "acceptance": {
-            who: n["accepted"] / n.total() if n.total() else None for who, n in answers.items()
+            who: n["accepted"] / n.total() if n.total() else None
+            for who, n in answers.items()
         },
         "answers": {who: dict(sorted(n.items())) for who, n in answers.items()},
     }
@@ -239,7 +262,9 @@ def read_variants(path: str | Path) -> dict[str, tuple[str, ...]]:
     file = Path(path).expanduser()
     rows = list(read_rows(file))
     need_columns(file, rows, ("id",))
-    column = next((c for c in ("variants", "version", "variant", "text") if c in rows[0]), None)
+    column = next(
+        (c for c in ("variants", "version", "variant", "text") if c in rows[0]), None
+    )
     if column is None:
         raise TableError(
             f"{file}: expected a column 'version' or 'variants', found {', '.join(rows[0])}"
@@ -249,7 +274,9 @@ def read_variants(path: str | Path) -> dict[str, tuple[str, ...]]:
         value = row.get(column)
         texts = value if isinstance(value, list) else [value]
         if not all(v is None or isinstance(v, str) for v in texts):
-            raise TableError(f"{file}: row {number}: expected text in {column!r}, found {value!r}")
+            raise TableError(
+                f"{file}: row {number}: expected text in {column!r}, found {value!r}"
+            )
         versions.setdefault(str(row["id"]), []).extend((v or "").strip() for v in texts)
     return {key: tuple(texts) for key, texts in versions.items()}
 
@@ -308,7 +335,11 @@ MODIFIER, AFTER_NOUN, ADVERB, ADJUNCT = "modifier", "after_noun", "adverb", "adj
 
 #: Neutral sentences for each kind: before and after the blank.
 _NEUTRAL = {
-    MODIFIER: (("The", " one was there"), ("They saw the", " one"), ("This is the", " one")),
+    MODIFIER: (
+        ("The", " one was there"),
+        ("They saw the", " one"),
+        ("This is the", " one"),
+    ),
     AFTER_NOUN: (("People", " are like that"), ("They met people", " there")),
     ADVERB: (("It was", " like that"), ("They were", " there")),
     ADJUNCT: (("It happened", ""), ("It is like that", ""), ("They do it", "")),
@@ -332,18 +363,29 @@ class PhraseFiller:
     def __init__(self, scorer: Scorer) -> None:
         self.scorer, self.info = scorer, scorer.info
         self._usual: dict[str, dict[str, float]] = {}
-        self._last: tuple[Blanks | None, float, list[tuple[list[str], FloatArray]]] = None, 0.0, []
+        self._last: tuple[Blanks | None, float, list[tuple[list[str], FloatArray]]] = (
+            None,
+            0.0,
+            [],
+        )
 
-    def fill(self, blanks: Blanks, *, n: int, temperature: float, seed: int) -> list[Fills]:
+    def fill(
+        self, blanks: Blanks, *, n: int, temperature: float, seed: int
+    ) -> list[Fills]:
         chance = np.random.default_rng(seed)
         doc = next(iter(parse([blanks.plain])))
-        if self._last[:2] != (blanks, temperature):  # asked again until there are enough versions
+        if self._last[:2] != (
+            blanks,
+            temperature,
+        ):  # asked again until there are enough versions
             pools = [
                 self._pool(blanks, number, place, doc, temperature)
                 for number, place in enumerate(blanks.positions)
             ]
             self._last = blanks, temperature, pools
-        columns = [_sampled(pool, weights, n, chance) for pool, weights in self._last[2]]
+        columns = [
+            _sampled(pool, weights, n, chance) for pool, weights in self._last[2]
+        ]
         whole = [kind_of(doc, place) == ADJUNCT for place in blanks.positions]
         return [_thinned(row, whole, chance) for row in zip(*columns, strict=True)]
 
@@ -374,7 +416,12 @@ class PhraseFiller:
         return [words[i] for i in order], weights / weights.sum()
 
     def _scores(
-        self, before: str, after: str, words: Sequence[str], usual: FloatArray, kind: str
+        self,
+        before: str,
+        after: str,
+        words: Sequence[str],
+        usual: FloatArray,
+        kind: str,
     ) -> FloatArray:
         """[V] log-probability of each phrase and what follows it; minus infinity for those that do
         not even suit what precedes them, if the model reads from left to right."""
@@ -382,7 +429,9 @@ class PhraseFiller:
         tail = f" {rest}" if rest[:1].isalnum() else rest
         chosen = np.arange(len(words))
         if self.info.kind == "causal":
-            alone = self.scorer.score([Prompt(before, "", bool(before))], list(words)).log_probs[0]
+            alone = self.scorer.score(
+                [Prompt(before, "", bool(before))], list(words)
+            ).log_probs[0]
             if not rest[:1].isalnum():  # a full stop suits every phrase
                 return np.asarray(alone, dtype=np.float64)
             value = np.where(np.isfinite(alone), alone, -50.0) - _DISCOUNT[kind] * usual
@@ -398,7 +447,9 @@ class PhraseFiller:
         which improbable ones a model skips depends on the others, and must not depend on what was
         asked before a run was interrupted."""
         if kind not in self._usual:
-            every = list(dict.fromkeys(p for some in phrases()[kind].values() for p in some))
+            every = list(
+                dict.fromkeys(p for some in phrases()[kind].values() for p in some)
+            )
             prompts = [Prompt(a, b, True) for a, b in _NEUTRAL[kind]]
             found = self.scorer.score(prompts, every).log_probs
             floor = np.where(np.isfinite(found), found, -25.0).mean(axis=0)
@@ -449,7 +500,15 @@ def _thinned(row: Fills, whole: Sequence[bool], chance: np.random.Generator) -> 
 
 _FINITE = ("VBD", "VBZ", "VBP", "MD")
 #: Classes of nouns that name people, and endings of nouns that do.
-_PEOPLE = ("workers", "people", "relatives", "groups", "elders", "children", "criminals")
+_PEOPLE = (
+    "workers",
+    "people",
+    "relatives",
+    "groups",
+    "elders",
+    "children",
+    "criminals",
+)
 _WORKER_ENDINGS = ("man", "men", "woman", "women", "ist", "ists", "ician", "icians")
 _PEOPLE_ENDINGS = ("eans", "ians", "cans")
 #: What may follow a phrase about the whole sentence.
@@ -464,7 +523,9 @@ def phrases() -> dict[str, dict[str, tuple[str, ...]]]:
     for kind, lists in tomllib.loads(text).items():
         separator = r";\s+|;$" if kind in (AFTER_NOUN, ADJUNCT) else r"\s+"
         found[kind] = {
-            name: tuple(dict.fromkeys(filter(None, re.split(separator, " ".join(some.split())))))
+            name: tuple(
+                dict.fromkeys(filter(None, re.split(separator, " ".join(some.split()))))
+            )
             for name, some in lists.items()
         }
     return found
@@ -485,7 +546,11 @@ def kind_of(doc: Doc, place: int) -> str:
     predicate = after.pos_ in ("VERB", "AUX") or after.dep_ in ("neg", "advmod")
     if before is not None and before.pos_ in NOUNS and predicate:
         return AFTER_NOUN
-    if before is not None and before.pos_ in ("AUX", "PRON") and after.pos_ in ("ADJ", "VERB"):
+    if (
+        before is not None
+        and before.pos_ in ("AUX", "PRON")
+        and after.pos_ in ("ADJ", "VERB")
+    ):
         return ADVERB
     return ADJUNCT
 
@@ -512,7 +577,9 @@ def candidates(kind: str, doc: Doc, place: int) -> list[str]:
     return list(dict.fromkeys(p for name in _lists_after(before) for p in lists[name]))
 
 
-def _modifiers(lists: dict[str, tuple[str, ...]], before: Token | None, after: Token) -> list[str]:
+def _modifiers(
+    lists: dict[str, tuple[str, ...]], before: Token | None, after: Token
+) -> list[str]:
     noun = after
     while noun.dep_ in ("compound", "amod") and noun.head.i > noun.i:
         noun = noun.head
@@ -560,7 +627,9 @@ def _lists_after(last: Token) -> list[str]:
     sentence: Span = last.sent
     root, words = sentence.root, [t for t in sentence if t.i <= last.i]
     lower = {t.lower_ for t in words}
-    has_time = bool(lower & _words("times")) or any(t.isdigit() and len(t) == 4 for t in lower)
+    has_time = bool(lower & _words("times")) or any(
+        t.isdigit() and len(t) == 4 for t in lower
+    )
     tense = _tense(sentence, root, words)
     if tense in ("question", "request", ""):
         return [] if has_time or not tense else [tense]
@@ -575,7 +644,9 @@ def _lists_after(last: Token) -> list[str]:
         if subject in ("kind", "example"):
             names.append("general")
         has_place = any(
-            t.lower_ in _words("places") for t in words if t.pos_ in ("ADP", "ADV", "SCONJ")
+            t.lower_ in _words("places")
+            for t in words
+            if t.pos_ in ("ADP", "ADV", "SCONJ")
         )
         if subject == "kind" and simple and not has_place:
             names.append("region")
@@ -608,7 +679,9 @@ def _subject(root: Token, tense: str) -> str:
     if noun.lower_ in _words("anybody"):
         return "kind"
     if _class_of(noun) in _PEOPLE:
-        plural = noun.tag_ in ("NNS", "NNPS") and (not said or bool(said & _words("of_a_kind")))
+        plural = noun.tag_ in ("NNS", "NNPS") and (
+            not said or bool(said & _words("of_a_kind"))
+        )
         if tense != "past" and said & {"a", "an"}:
             return "example"
         return "kind" if plural else "person"
@@ -633,7 +706,9 @@ def _tense(sentence: Span, root: Token, words: list[Token]) -> str:
     if finite.tag_ == "VBD":
         return "past"
     return (
-        "perfect" if root.tag_ == "VBN" and finite.lower_ in ("has", "have", "'ve") else "present"
+        "perfect"
+        if root.tag_ == "VBN" and finite.lower_ in ("has", "have", "'ve")
+        else "present"
     )
 
 
@@ -643,6 +718,15 @@ def _aspect(root: Token) -> str:
     if root.tag_ == "VBG" and any(t.pos_ == "AUX" for t in helpers):
         return "now"
     verb = root.lower_  # "wants", "wanted", "lived"
-    forms = {verb, verb.removesuffix("s"), verb.removesuffix("ed"), verb.removesuffix("d")}
+    forms = {
+        verb,
+        verb.removesuffix("s"),
+        verb.removesuffix("ed"),
+        verb.removesuffix("d"),
+    }
     passive = any(t.dep_ == "auxpass" for t in helpers)
-    return "state" if forms & _words("states") or passive or root.pos_ == "AUX" else "event"
+    return (
+        "state"
+        if forms & _words("states") or passive or root.pos_ == "AUX"
+        else "event"
+    )

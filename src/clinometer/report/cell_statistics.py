@@ -49,7 +49,9 @@ def drawn(run: Run) -> Run:
         p,
         values=shared(p.values),
         categories=ends,
-        reference=even if isinstance(even, str) else shared(np.asarray(even, dtype=float)),
+        reference=even
+        if isinstance(even, str)
+        else shared(np.asarray(even, dtype=float)),
         criterion=criterion,
         low=None,
         high=None,
@@ -95,7 +97,10 @@ class CellStatistics:
     @cached_property
     def strength(self) -> FloatArray:
         """[X, C]: J(s) of each cell; NaN where missing."""
-        if self.whole is not None and self.whole.risks.categories != self.run.risks.categories:
+        if (
+            self.whole is not None
+            and self.whole.risks.categories != self.run.risks.categories
+        ):
             return CellStatistics(self.whole).strength
         missing = np.isnan(self.s).any(axis=2)
         j = self.run.risks.criterion(np.nan_to_num(self.s))
@@ -122,13 +127,18 @@ class CellStatistics:
         total = w.sum(axis=0)
         summed = (w[..., None] * np.nan_to_num(self.s)).sum(axis=0)
         empty = np.full(summed.shape, np.nan)
-        return np.asarray(np.divide(summed, total[:, None], out=empty, where=total[:, None] > 0))
+        return np.asarray(
+            np.divide(summed, total[:, None], out=empty, where=total[:, None] > 0)
+        )
 
     @cached_property
     def depth(self) -> FloatArray:
         """[X, C]: the strength from 0 to 1, on any scale of the risks; what is measured from the
         mean of the groups is seldom far from it, and ends at the furthest."""
-        if self.run.risks.criterion.normalize and not self.run.preferences.grid.relative:
+        if (
+            self.run.risks.criterion.normalize
+            and not self.run.preferences.grid.relative
+        ):
             return self.strength
         return np.asarray(self.strength / max(1e-12, float(np.nanmax(self.strength))))
 
@@ -149,7 +159,10 @@ class CellStatistics:
         """[X]: index of the category that each group leans to, clearly or not; -1 if missing."""
         place = {name: y for y, name in enumerate(self.run.preferences.categories)}
         return np.array(
-            [-1 if one.favoured is None else place[one.favoured] for one in self.run.leans]
+            [
+                -1 if one.favoured is None else place[one.favoured]
+                for one in self.run.leans
+            ]
         )
 
     @cached_property
@@ -180,10 +193,16 @@ class CellStatistics:
         values = np.where(w > 0, self.run.preferences.values, np.inf)
         order = np.argsort(values, axis=1, kind="stable")
         values = np.take_along_axis(values, order, axis=1)
-        upto = np.take_along_axis(np.broadcast_to(w, values.shape), order, axis=1).cumsum(axis=1)
+        upto = np.take_along_axis(
+            np.broadcast_to(w, values.shape), order, axis=1
+        ).cumsum(axis=1)
         ends = []
         for point in (0.0, 1.0) if self.whole_range else (0.05, 0.95):
-            at = (upto < point - 1e-12).sum(axis=1, keepdims=True).clip(max=values.shape[1] - 1)
+            at = (
+                (upto < point - 1e-12)
+                .sum(axis=1, keepdims=True)
+                .clip(max=values.shape[1] - 1)
+            )
             ends.append(np.take_along_axis(values, at, axis=1)[:, 0])
         return np.where(np.isnan(self.share), np.nan, ends)
 
@@ -213,9 +232,15 @@ class CellStatistics:
 
     def heaviest(self, n: int) -> list[tuple[int, int]]:
         """The n cells that add most to R; none that adds nothing."""
-        return [cell for cell in self.ordered(self.risk_parts, n) if self.risk_parts[cell] > 0]
+        return [
+            cell
+            for cell in self.ordered(self.risk_parts, n)
+            if self.risk_parts[cell] > 0
+        ]
 
-    def one_a_sentence(self, cells: Iterable[tuple[int, int]], n: int) -> list[tuple[int, int]]:
+    def one_a_sentence(
+        self, cells: Iterable[tuple[int, int]], n: int
+    ) -> list[tuple[int, int]]:
         """The first n of the cells, each sentence once."""
         first: dict[tuple[str, str], tuple[int, int]] = {}
         for cell in cells:
@@ -239,7 +264,9 @@ class CellStatistics:
             for x, c in cells
         ]
         columns = ["group", "context_id", "template", "sentence", "share"]
-        return pd.DataFrame(rows, columns=[*columns, *(f"p({y})" for y in p.categories)])
+        return pd.DataFrame(
+            rows, columns=[*columns, *(f"p({y})" for y in p.categories)]
+        )
 
 
 def sentence(run: Run, x: int, c: int) -> tuple[str, str]:
@@ -260,7 +287,9 @@ def lean_errors(cells: CellStatistics, category: int) -> FloatArray | None:
     s, w = np.nan_to_num(cells.s[:, :, category]), cells.cell_weights
     mean = (w * s).sum(axis=1)
     total = np.square(w).sum(axis=1)
-    n = np.divide(1.0, total, out=np.ones_like(total), where=total > 0)  # effective contexts
+    n = np.divide(
+        1.0, total, out=np.ones_like(total), where=total > 0
+    )  # effective contexts
     if (n <= 1 + 1e-9).any():
         return None
     spread = np.sqrt((np.square(w) * np.square(s - mean[:, None])).sum(axis=1))
@@ -270,7 +299,10 @@ def lean_errors(cells: CellStatistics, category: int) -> FloatArray | None:
 
 # --- Single answers: sentences with their words ---------------------------------------------------
 
-_ROOM, _ROOM_ASKED = 90, 118  # characters before the word: two lines of the first screen
+_ROOM, _ROOM_ASKED = (
+    90,
+    118,
+)  # characters before the word: two lines of the first screen
 _SWING = "leans one way in one, the other way in the other: swing"
 _SWING_ASKED = "below the mean in one, above it in the other: swing"
 
@@ -324,7 +356,12 @@ def pick_examples(cells: CellStatistics) -> list[Example]:
     n = int((~np.isnan(trusted)).sum())
     candidates = [
         (f"strongest answer of {n:,}", trusted),
-        ("strongest the other way" if len(p.categories) == 2 else "strongest another way", other),
+        (
+            "strongest the other way"
+            if len(p.categories) == 2
+            else "strongest another way",
+            other,
+        ),
     ]
     used: list[int] = []
     examples = []
@@ -345,7 +382,9 @@ def top_examples(cells: CellStatistics, n: int = 20) -> list[Example]:
     total = float(part.sum())
     examples = []
     for x, c in cells.one_a_sentence(cells.heaviest(10 * n), n):
-        share = "" if is_answered(cells.run) else f"{100 * part[x, c] / total:.2g} % of R"
+        share = (
+            "" if is_answered(cells.run) else f"{100 * part[x, c] / total:.2g} % of R"
+        )
         examples.append(example(cells.run, x, c, why=share))
     return examples
 
@@ -359,7 +398,9 @@ def example(run: Run, x: int, c: int, *, why: str = "") -> Example:
     before, after = sentence(run, x, c)
     asked, score = is_answered(run), None
     if points := run.risks.criterion.points:
-        mark, mean = (float(v @ np.array(points)) for v in (np.asarray(shares), reference))
+        mark, mean = (
+            float(v @ np.array(points)) for v in (np.asarray(shares), reference)
+        )
         up, middle = ((v - points[0]) / (points[-1] - points[0]) for v in (mark, mean))
         score = (f"{mark:.1f}", up, middle)
     if asked:
@@ -367,14 +408,24 @@ def example(run: Run, x: int, c: int, *, why: str = "") -> Example:
         if CASE in p.labels:  # a whole prompt is too long to show
             before = f"Case {p.labels[CASE][c]}, {group_name(run, p.groups[x])}: "
         # With the group, whose name may be cut off above, and its share beside the mean.
-        usual, answer = percent(float(reference[favoured])), brief(p.categories[favoured], 24)
+        usual, answer = (
+            percent(float(reference[favoured])),
+            brief(p.categories[favoured], 24),
+        )
         answer = f"{answer} {percent(shares[favoured])}"
         if score is not None:
-            usual, answer = f"{mean:.1f}", f"{score[0]} of {points[0]:g} to {points[-1]:g}"
+            usual, answer = (
+                f"{mean:.1f}",
+                f"{score[0]} of {points[0]:g} to {points[-1]:g}",
+            )
         beside = f", mean {usual}" if _from_mean(run) else ""
-        why = " · ".join(filter(None, (f"{brief(p.groups[x], 40)}: {answer}{beside}", why)))
+        why = " · ".join(
+            filter(None, (f"{brief(p.groups[x], 40)}: {answer}{beside}", why))
+        )
     name = p.categories[int(np.argmax(shares)) if asked else favoured]
-    words = (w for w in cell_words(run, x, c) if name in w.categories and w.probability > 0)
+    words = (
+        w for w in cell_words(run, x, c) if name in w.categories and w.probability > 0
+    )
     return Example(
         p.groups[x],
         why,
@@ -391,19 +442,28 @@ def example(run: Run, x: int, c: int, *, why: str = "") -> Example:
 
 def is_answered(run: Run) -> bool:
     """Whether cells are answers to questions or cases, and not words in a sentence."""
-    return asks(run) or run.record.components is not None or bool(run.risks.criterion.points)
+    return (
+        asks(run)
+        or run.record.components is not None
+        or bool(run.risks.criterion.points)
+    )
 
 
 def _swing(run: Run, strength: np.ndarray) -> Example | None:
     """The group whose answers change side most, in the two sentences furthest apart."""
-    order = np.argsort(-np.nan_to_num(run.risks.r_volatility, nan=-np.inf), kind="stable")
+    order = np.argsort(
+        -np.nan_to_num(run.risks.r_volatility, nan=-np.inf), kind="stable"
+    )
     for x in order[:40]:
         contexts = np.flatnonzero(~np.isnan(strength[x]))
         if contexts.size < 2:
             continue
         values = run.preferences.values[x, contexts]
         y = int(np.argmax(values.max(axis=0) - values.min(axis=0)))
-        low, high = contexts[int(values[:, y].argmin())], contexts[int(values[:, y].argmax())]
+        low, high = (
+            contexts[int(values[:, y].argmin())],
+            contexts[int(values[:, y].argmax())],
+        )
         a, b = example(run, int(x), int(low)), example(run, int(x), int(high))
         if a.favoured != b.favoured:
             why = _SWING_ASKED if _from_mean(run) else _SWING
@@ -442,4 +502,6 @@ class RunSummary:
     def title(self) -> str:
         """The headline."""
         finished = self.opened.state == "finished"
-        return run_findings(self.run, label(self.opened.name), finished=finished)[0].text
+        return run_findings(self.run, label(self.opened.name), finished=finished)[
+            0
+        ].text

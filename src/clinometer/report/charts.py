@@ -78,7 +78,9 @@ OVER_TITLE = 30
 #: Options of an axis whose ticks have lines across the plot.
 _GRID = {"grid": True, "gridColor": LINE}
 
-_CATEGORIES = [light for name, (light, _) in PALETTE.items() if re.fullmatch(r"c\d", name)]
+_CATEGORIES = [
+    light for name, (light, _) in PALETTE.items() if re.fullmatch(r"c\d", name)
+]
 _MODELS = [light for name, (light, _) in PALETTE.items() if re.fullmatch(r"m\d", name)]
 
 
@@ -117,7 +119,9 @@ def labelled(names: Iterable[Any], length: int) -> dict[Any, str]:
 
 def described(frame: pd.DataFrame, form: str) -> pd.DataFrame:
     """The table with each row in words: `form` names its columns."""
-    return frame.assign(about=[form.format_map(row) for row in frame.to_dict("records")])
+    return frame.assign(
+        about=[form.format_map(row) for row in frame.to_dict("records")]
+    )
 
 
 def floats(frame: pd.DataFrame, *columns: str) -> pd.DataFrame:
@@ -134,7 +138,9 @@ def rows(frame: pd.DataFrame) -> Spec:
     """
     if "about" in frame:
         frame = frame.assign(about=[OURS + visible(text) for text in frame["about"]])
-    return {"values": frame.astype(object).where(frame.notna(), None).to_dict("records")}
+    return {
+        "values": frame.astype(object).where(frame.notna(), None).to_dict("records")
+    }
 
 
 def q(name: str, **more: Any) -> Spec:
@@ -156,7 +162,9 @@ def marks(kind: str, frame: pd.DataFrame | None = None, /, **spec: Any) -> Spec:
     """One layer: `kind` of mark, its options in `look`, its channels as other arguments; its own
     table, if it has one. Rows that miss `needs` are left out."""
     look, needs = spec.pop("look", {}), spec.pop("needs", None)
-    only = {} if needs is None else {"transform": [{"filter": f"datum.{needs} !== null"}]}
+    only = (
+        {} if needs is None else {"transform": [{"filter": f"datum.{needs} !== null"}]}
+    )
     own = {} if frame is None else {"data": rows(frame)}
     return {**own, **only, "mark": {"type": kind, **look}, "encoding": spec}
 
@@ -187,7 +195,10 @@ def several_views(
 def gutter(labels: Iterable[str], width: int) -> int:
     """The width of the names beside views that share none of their axes."""
     most = 100 if is_narrow(width) else 190
-    each = (6.4 * len(label) + 3.6 * sum(sign in "mwMW" for sign in label) for label in labels)
+    each = (
+        6.4 * len(label) + 3.6 * sum(sign in "mwMW" for sign in label)
+        for label in labels
+    )
     return min(most, 14 + int(max(each, default=0)))
 
 
@@ -244,7 +255,11 @@ def finish(chart: Spec) -> Spec:
 
 def channel(title: str | list[str], domain: Iterable[float], **axis: Any) -> Spec:
     """Options of a channel whose axis runs from end to end of `domain`."""
-    return {"title": title, "scale": {"domain": list(domain), "nice": False}, "axis": axis}
+    return {
+        "title": title,
+        "scale": {"domain": list(domain), "nice": False},
+        "axis": axis,
+    }
 
 
 def signed_axis(count: int = 5, digits: str = ".2~f") -> Spec:
@@ -363,7 +378,10 @@ def points(
         frame["label"] = frame["name"].map(labelled(frame["name"], 40))
     if "about" not in frame:
         frame = described(frame, "{label}: {panel} {text}")
-    shown, clear = panels or [*map(Panel, frame["panel"].unique())], frame["clear"].astype(bool)
+    shown, clear = (
+        panels or [*map(Panel, frame["panel"].unique())],
+        frame["clear"].astype(bool),
+    )
     own = frame["panel"].map({panel.name: panel.ink for panel in shown})
     frame["ink"] = frame["ink"].where(clear, MARK) if "ink" in frame else own
     frame["fill"] = frame["ink"].where(clear, PAGE)
@@ -383,7 +401,9 @@ def points(
 
         def span(kind: str, ends: str, colour: Spec, **look: Any) -> Spec:
             low, far = f"{ends}low", {"field": f"{ends}high"}
-            return marks(kind, look=look, needs=low, x=q(low, **x), x2=far, color=colour)
+            return marks(
+                kind, look=look, needs=low, x=q(low, **x), x2=far, color=colour
+            )
 
         return [
             span("bar", "chance_", {"value": LINE}, height=16),
@@ -412,7 +432,10 @@ def _panels(
     """A panel for each number, a row for each label; `draw` makes the layers of a panel of its part
     of the table."""
     every = list(dict.fromkeys(frame["label"]))
-    left, across = gutter(every, width), 1 if is_narrow(width) or not beside else len(panels)
+    left, across = (
+        gutter(every, width),
+        1 if is_narrow(width) or not beside else len(panels),
+    )
     plot = (width - left - 26 * (across - 1) - 16) / across
     views = []
     for i, panel in enumerate(panels):
@@ -427,7 +450,9 @@ def _panels(
             title |= {"subtitle": about, "fontSize": 13, "offset": 6, "frame": "group"}
             title["color"] = panel.ink
         view = layers(*draw(panel, part), data=part, y=y)
-        views.append({**view, "title": title, "width": plot, "height": row * len(labels)})
+        views.append(
+            {**view, "title": title, "width": plot, "height": row * len(labels)}
+        )
     return several_views(views, width, beside=beside, spacing=26 if beside else 16)
 
 
@@ -451,7 +476,10 @@ def share_axis(
 
     def at_ends(first: object, last: object, otherwise: object) -> Spec:
         tests = (("datum.value === 0", first), ("datum.value === 1", last))
-        return {"condition": [{"test": t, "value": v} for t, v in tests], "value": otherwise}
+        return {
+            "condition": [{"test": t, "value": v} for t, v in tests],
+            "value": otherwise,
+        }
 
     reference = f"datum.value === {json.dumps(at)}"
     labels = ",".join(map(json.dumps, texts))
@@ -470,7 +498,12 @@ def share_axis(
 
 
 def away_axis(
-    frame: pd.DataFrame, width: int, *, ends: tuple[str, str], unit: str = "", digits: str = "~g"
+    frame: pd.DataFrame,
+    width: int,
+    *,
+    ends: tuple[str, str],
+    unit: str = "",
+    digits: str = "~g",
 ) -> Spec:
     """Distances to both sides of zero; `ends` are what left and right of it mean."""
     reach = float(np.nanmax(frame[["value", "low", "high"]].abs().to_numpy()) or 1.0)
@@ -495,13 +528,25 @@ def cobias(table: pd.DataFrame, *, width: int = WIDE) -> Spec:
         last = min(1.0, np.ceil(10 * np.nanmax(ends) + 1e-9) / 10)
         return {
             "title": wrapped("← less reliable  ·  COBIAS  ·  more →", int(0.6 * width)),
-            "axis": {"orient": "top", "format": ".1f", "tickMinStep": 0.1, "tickCount": 5},
-            "scale": {"domain": [first, last], "clamp": True, "nice": False, "zero": False},
+            "axis": {
+                "orient": "top",
+                "format": ".1f",
+                "tickMinStep": 0.1,
+                "tickCount": 5,
+            },
+            "scale": {
+                "domain": [first, last],
+                "clamp": True,
+                "nice": False,
+                "zero": False,
+            },
         }
 
     names = {"cobias": "value", "cobias_low": "low", "cobias_high": "high"}
     frame = table[["text", *names]].rename(columns=names).assign(ink=BIAS)
-    frame = described(frame.assign(label=distinct(table["text"], 90)), "{label} COBIAS {value:.3f}")
+    frame = described(
+        frame.assign(label=distinct(table["text"], 90)), "{label} COBIAS {value:.3f}"
+    )
     return points(frame, axis=axis, row=21, room=320, width=width)
 
 
@@ -509,7 +554,11 @@ def cobias(table: pd.DataFrame, *, width: int = WIDE) -> Spec:
 
 
 def shares(
-    table: pd.DataFrame, *, categories: tuple[str, ...], faint: bool = False, width: int = WIDE
+    table: pd.DataFrame,
+    *,
+    categories: tuple[str, ...],
+    faint: bool = False,
+    width: int = WIDE,
 ) -> Spec:
     """One stacked bar per group: the share of each category.
 
@@ -531,7 +580,12 @@ def shares(
     bars = marks(
         "bar",
         frame,
-        look={"height": 14, "stroke": PAGE, "strokeWidth": 0.8, "opacity": 0.35 if faint else 1.0},
+        look={
+            "height": 14,
+            "stroke": PAGE,
+            "strokeWidth": 0.8,
+            "opacity": 0.35 if faint else 1.0,
+        },
         x=q("share", stack="zero", title=None, axis=axis, scale={"domain": [0, 1]}),
         y=group_axis(labels.values(), width, grey=frame["label"][~frame["clear"]]),
         color=n(
@@ -582,7 +636,9 @@ def answers(
     phone has room for the first MOST_ON_A_PHONE groups.
     """
     narrow = is_narrow(width)
-    groups = list(dict.fromkeys(table["group"]))[: MOST_ON_A_PHONE if narrow else MOST_GROUPS]
+    groups = list(dict.fromkeys(table["group"]))[
+        : MOST_ON_A_PHONE if narrow else MOST_GROUPS
+    ]
     frame = table[table["group"].isin(groups)].reset_index(drop=True)
     columns, parts = labelled(groups, 16), labelled(categories, 30)
     contexts = labelled(frame["template"], 22 if narrow else 42)
@@ -598,7 +654,12 @@ def answers(
     )
     axis = {"orient": "top", "labelAngle": -45, "labelAlign": "left", "labelLimit": 110}
     x = n("column", sort=[*columns.values()], title=None, axis={**axis, "grid": False})
-    y = n("context", sort=[*contexts.values()], title=None, axis={"labelLimit": 0.42 * width})
+    y = n(
+        "context",
+        sort=[*contexts.values()],
+        title=None,
+        axis={"labelLimit": 0.42 * width},
+    )
     range_of = list(colours or category_colours(len(categories)))
     colour = n(
         "leans",
@@ -636,11 +697,15 @@ def density(
         direction = f"← leans to {other}  ·  0 as the reference  ·  leans to {name} →"
     names = labelled(table["curve"], 30)
     frame = table.assign(curve=table["curve"].map(names))
-    lines = described(means.assign(curve=means["curve"].map(names)), "{curve}: mean {mean:+.3f}")
+    lines = described(
+        means.assign(curve=means["curve"].map(names)), "{curve}: mean {mean:+.3f}"
+    )
     lines["text"] = [f"mean {m:+.2f}".replace("-", "−") for m in lines["mean"]]
     palette = [MARK, *model_colours(5)]  # of groups: no colour of a category
     legend = {"columns": 2 if narrow else 4} if len(names) > 1 else None
-    colour = n("curve", legend=legend, scale={"domain": [*names.values()], "range": palette})
+    colour = n(
+        "curve", legend=legend, scale={"domain": [*names.values()], "range": palette}
+    )
     low, high = min(float(frame["s"].min()), -0.02), max(float(frame["s"].max()), 0.02)
     pad = 0.03 * (high - low)
     x = channel(wrapped(direction, width), [low - pad, high + pad], **signed_axis())
@@ -649,7 +714,9 @@ def density(
     y = {"title": None, "axis": None, "scale": {"domain": [0, top]}}
     first = frame[frame["curve"] == next(iter(names.values()))]
     reference = pd.DataFrame({"s": [0], "text": ["reference"]})
-    right = float(lines["mean"].iloc[0]) >= 0  # the words stand outside of the two lines
+    right = (
+        float(lines["mean"].iloc[0]) >= 0
+    )  # the words stand outside of the two lines
     at = {"x": q("s", **x), "y": q("density", **y), "color": colour}
     parts = [
         marks("area", first, look={"opacity": 0.28}, **at),
@@ -667,7 +734,11 @@ def density(
 
 def _beside(*, right: bool) -> Spec:
     """The position of a word at the top of a vertical line."""
-    return {"align": "left" if right else "right", "dx": 5 if right else -5, "baseline": "top"}
+    return {
+        "align": "left" if right else "right",
+        "dx": 5 if right else -5,
+        "baseline": "top",
+    }
 
 
 def regression(
@@ -699,12 +770,17 @@ def regression(
     x = channel(title, ends, tickCount=4 if narrow else 6, format="~s")
     top = 1.1 * max(float(frame["y"].max()), 1e-3)
     low = 1.1 * min(float(frame["y"].min()), 0.0)  # a lean has a sign, a risk has none
-    y = channel(f"{measure} ↑ higher", [low, top], **above(tickCount=4, format=".2~f", **_GRID))
+    y = channel(
+        f"{measure} ↑ higher", [low, top], **above(tickCount=4, format=".2~f", **_GRID)
+    )
     sizes = {}
     if sized:
         legend = {"title": size, "titleOrient": "left", "offset": OVER_TITLE,
                   "symbolType": "circle", "tickCount": 3, "format": ",.0f"}  # fmt: skip
-        scale = {"domain": [0, float(frame["size"].max())], "range": [12, 520 if narrow else 900]}
+        scale = {
+            "domain": [0, float(frame["size"].max())],
+            "range": [12, 520 if narrow else 900],
+        }
         sizes = {"size": q("size", legend=legend, scale=scale)}
     named = frame.loc[list(dict.fromkeys([frame["y"].idxmax(), frame["y"].idxmin()]))]
     named = named.assign(side=np.where(named["x"] < sum(ends) / 2, "left", "right"))
@@ -730,7 +806,9 @@ _TITLES = {**HEADINGS, **TITLES}
 _INKS = {"R": INK, "R_bias": BIAS, "R_volatility": VOLATILITY}
 
 
-def risks(table: pd.DataFrame, *, about: Sequence[str] = ("", "", ""), width: int = WIDE) -> Spec:
+def risks(
+    table: pd.DataFrame, *, about: Sequence[str] = ("", "", ""), width: int = WIDE
+) -> Spec:
     """R, bias and volatility risk of each model: `points` of a table with one row per model.
 
     table: name, then R, R_bias, R_volatility, each also with _low and _high (may be missing) and
@@ -740,9 +818,15 @@ def risks(table: pd.DataFrame, *, about: Sequence[str] = ("", "", ""), width: in
     rows = []
     for row in table.to_dict("records"):
         for measure, title in TITLES.items():
-            ends = {end: row.get(f"{measure}_{end}") for end in _ENDS if "range" not in end}
+            ends = {
+                end: row.get(f"{measure}_{end}") for end in _ENDS if "range" not in end
+            }
             text = f"{row[measure]:.3f}{_span(ends['low'], ends['high'])}"
-            named = {"name": row["name"], "panel": title, "pale": row.get("pale") is True}
+            named = {
+                "name": row["name"],
+                "panel": title,
+                "pale": row.get("pale") is True,
+            }
             rows.append({**named, "value": row[measure], **ends, "text": text})
     each = zip(TITLES.values(), about, _INKS.values(), strict=True)
     panels = [Panel(title, words, ink) for title, words, ink in each]
@@ -756,15 +840,21 @@ def differences(table: pd.DataFrame, *, width: int = WIDE) -> Spec:
     has a ring instead of a dot.
     """
     frame = table.astype({"low": float, "high": float}).rename(columns={"pair": "name"})
-    frame = frame.sort_values("measure", key=lambda m: m.map([*_TITLES].index), kind="stable")
-    spans = [_span(low, high, "+.3f") for low, high in frame[["low", "high"]].to_numpy()]
+    frame = frame.sort_values(
+        "measure", key=lambda m: m.map([*_TITLES].index), kind="stable"
+    )
+    spans = [
+        _span(low, high, "+.3f") for low, high in frame[["low", "high"]].to_numpy()
+    ]
     frame = frame.assign(
         clear=(frame["low"] > 0) | (frame["high"] < 0) | frame["low"].isna(),
         panel=frame["measure"].map(_TITLES),
         ink=INK,
         text=frame["value"].map("{:+.3f}".format) + spans,
     )
-    axis = partial(away_axis, ends=("the first is lower", "the first is higher"), digits=".2~f")
+    axis = partial(
+        away_axis, ends=("the first is lower", "the first is higher"), digits=".2~f"
+    )
     return points(frame, axis=axis, row=GROUP_ROW, width=width)
 
 
@@ -788,7 +878,10 @@ def arrows(table: pd.DataFrame, *, width: int = WIDE) -> Spec:
         seen=np.where(frame["control"].eq("yes"), 0.45, 1.0),
         shape=np.where(frame["to"] < frame["from"], "triangle-left", "triangle-right"),
         ink=frame["part"].map(inks).where(frame["clear"].eq("yes"), MARK),
-        span=[_span(low, high, ".2f") for low, high in frame[["to_low", "to_high"]].to_numpy()],
+        span=[
+            _span(low, high, ".2f")
+            for low, high in frame[["to_low", "to_high"]].to_numpy()
+        ],
     )
     frame = described(frame, "{fix}: {part} {from:.2f} to {to:.2f}{span}")
 
@@ -819,10 +912,18 @@ def plane(table: pd.DataFrame, *, width: int = WIDE) -> Spec:
     table: name, R_bias, R_volatility; optionally their _low and _high. A key below the chart says
     whose the numbers are.
     """
-    ends = [f"{name}_{end}" for name in ("R_bias", "R_volatility") for end in ("low", "high")]
+    ends = [
+        f"{name}_{end}"
+        for name in ("R_bias", "R_volatility")
+        for end in ("low", "high")
+    ]
     frame = floats(table.reset_index(drop=True), *ends)
-    frame = frame.assign(label=distinct(frame["name"], 28), ink=model_colours(len(frame)))
-    frame = described(frame, "{label}: bias {R_bias:.3f}, volatility {R_volatility:.3f}")
+    frame = frame.assign(
+        label=distinct(frame["name"], 28), ink=model_colours(len(frame))
+    )
+    frame = described(
+        frame, "{label}: bias {R_bias:.3f}, volatility {R_volatility:.3f}"
+    )
     right, top = (
         max(0.02, 1.2 * float(frame[[name, f"{name}_high"]].max().max()))
         for name in ("R_bias", "R_volatility")
@@ -838,7 +939,13 @@ def plane(table: pd.DataFrame, *, width: int = WIDE) -> Spec:
         columns=["level", "R_bias", "R_volatility"],
     )
     at = {"x": q("R_bias", **x), "y": q("R_volatility", **y)}
-    dotted = {"color": MARK, "strokeWidth": 1, "strokeDash": [2, 3], "clip": True, "opacity": 0.7}
+    dotted = {
+        "color": MARK,
+        "strokeWidth": 1,
+        "strokeDash": [2, 3],
+        "clip": True,
+        "opacity": 0.7,
+    }
     parts = [
         marks("line", diagonals, look=dotted, **at, detail=n("level")),
         marks("rule", frame, look={"opacity": 0.45}, needs="R_bias_low", x=q("R_bias_low", **x),
@@ -876,7 +983,9 @@ def trend(table: pd.DataFrame, *, x_title: str, width: int = WIDE) -> Spec:
     x = channel(title, ends, values=sizes, format=".2~s", labelOverlap="greedy")
     x["scale"]["type"] = "log"
     room = 1.12 * max(0.01, float(frame[["value", "high"]].astype(float).max().max()))
-    y = channel("risk ↑ higher", [0, room], **above(tickCount=4, format=".2~f", **_GRID))
+    y = channel(
+        "risk ↑ higher", [0, room], **above(tickCount=4, format=".2~f", **_GRID)
+    )
     at = {"x": q("x", **x), "y": q("value", **y), "color": colour}
     parts = [
         marks("rule", frame, look={"strokeWidth": 2, "opacity": 0.5}, needs="low",
@@ -889,7 +998,11 @@ def trend(table: pd.DataFrame, *, x_title: str, width: int = WIDE) -> Spec:
 
 
 def spread(
-    table: pd.DataFrame, *, category: str, reference: tuple[float, str], width: int = WIDE
+    table: pd.DataFrame,
+    *,
+    category: str,
+    reference: tuple[float, str],
+    width: int = WIDE,
 ) -> Spec:
     """The share of a category by group: one numbered dot per model.
 
@@ -898,13 +1011,26 @@ def spread(
     """
     labels = labelled(table["group"], 40)
     frame = table.assign(label=table["group"].map(labels))
-    x = share_axis(frame, width, ends=(f"no {category}", f"all {category}"), middle=reference)
-    ranges = frame.groupby("label", sort=False)["share"].agg(["min", "max"]).reset_index()
+    x = share_axis(
+        frame, width, ends=(f"no {category}", f"all {category}"), middle=reference
+    )
+    ranges = (
+        frame.groupby("label", sort=False)["share"].agg(["min", "max"]).reset_index()
+    )
     dot = {"size": 200, "opacity": 1, "stroke": PAGE, "strokeWidth": 1.5}
     chart = layers(
-        marks("rule", ranges, look={"color": LINE}, x=q("min", **x), x2={"field": "max"}),
-        marks("circle", look=dot, x=q("share", **x), color=as_is("ink"), description=ABOUT),
-        marks("text", look={"color": PAGE, "fontSize": 10}, x=q("share", **x), text=n("number")),
+        marks(
+            "rule", ranges, look={"color": LINE}, x=q("min", **x), x2={"field": "max"}
+        ),
+        marks(
+            "circle", look=dot, x=q("share", **x), color=as_is("ink"), description=ABOUT
+        ),
+        marks(
+            "text",
+            look={"color": PAGE, "fontSize": 10},
+            x=q("share", **x),
+            text=n("number"),
+        ),
         data=frame,
         y=group_axis(labels.values(), width),
     )
@@ -921,7 +1047,9 @@ def disagreements(table: pd.DataFrame, *, width: int = WIDE) -> Spec:
     table: annotator, majority, disagreements.
     """
     said = "{annotator} differs from the majority {majority}: {disagreements} items"
-    most = max(1.0, 1.1 * float(table["disagreements"].max()))  # room for the highest number
+    most = max(
+        1.0, 1.1 * float(table["disagreements"].max())
+    )  # room for the highest number
     axis = above(format="d", tickMinStep=1, **_GRID)
     y = q("disagreements", **channel("items on which they differ", [0, most], **axis))
     kinds = list(dict.fromkeys(table["majority"]))
@@ -933,7 +1061,9 @@ def disagreements(table: pd.DataFrame, *, width: int = WIDE) -> Spec:
     bars = marks("bar", y=y, color=colour, description=ABOUT)
     numbers = marks("text", look={"dy": -7}, y=y, text=q("disagreements"))
     x = n("annotator", title=None, axis={"labelAngle": 0, "grid": False})
-    chart = layers(bars, numbers, data=described(table, said), x=x, xOffset=n("majority"))
+    chart = layers(
+        bars, numbers, data=described(table, said), x=x, xOffset=n("majority")
+    )
     return fitted(chart, width, 260)
 
 
@@ -943,7 +1073,11 @@ def growing_dissimilarity(table: pd.DataFrame, *, width: int = WIDE) -> Spec:
     table: n, dissimilarity, dissimilarity_low, dissimilarity_high.
     """
     axis = above(tickCount=5, format=".2~f", **_GRID)
-    y = {"title": "average pairwise dissimilarity", "scale": {"zero": False}, "axis": axis}
+    y = {
+        "title": "average pairwise dissimilarity",
+        "scale": {"zero": False},
+        "axis": axis,
+    }
     at, ends = q("dissimilarity", **y), {"field": "dissimilarity_high"}
     numbers = {"grid": False, "format": "d", "tickMinStep": 1}
     chart = layers(

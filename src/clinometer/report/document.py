@@ -31,7 +31,17 @@ def environment(*loaders: jinja2.BaseLoader) -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    safe = (visible, brief, proper, explained, show, percent, tail, unbroken, source_hash)
+    safe = (
+        visible,
+        brief,
+        proper,
+        explained,
+        show,
+        percent,
+        tail,
+        unbroken,
+        source_hash,
+    )
     templates.filters |= {function.__name__: function for function in safe}
     return templates
 
@@ -76,7 +86,9 @@ def unbroken(text: str) -> str:
 
 
 _NAMED = re.compile(
-    r"(?<![\w&#.-])(?:" + "|".join(f"({names})" for names, _ in MEANINGS) + r")(?![\w+-])"
+    r"(?<![\w&#.-])(?:"
+    + "|".join(f"({names})" for names, _ in MEANINGS)
+    + r")(?![\w+-])"
 )
 
 

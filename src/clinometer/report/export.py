@@ -71,7 +71,10 @@ def to_latex(table: Table) -> str:
         for c in columns
     )
     head = " & ".join(tex_text(c.heading) for c in columns) + r" \\"
-    body = [" & ".join(_marked(c, tex_text, _LATEX) for c in row) + r" \\" for row in table.rows()]
+    body = [
+        " & ".join(_marked(c, tex_text, _LATEX) for c in row) + r" \\"
+        for row in table.rows()
+    ]
     return "\n".join(
         [
             rf"\begin{{longtable}}{{{kinds}}}",
@@ -93,7 +96,9 @@ _MARKDOWN = {"worst": "**{}**", "best": "*<u>{}</u>*"}
 _LATEX = {"worst": r"\textbf{{{}}}", "best": r"\underline{{\textit{{{}}}}}"}
 
 
-def _marked(cell: Cell, escape: Callable[[object], str], marks: Mapping[str, str]) -> str:
+def _marked(
+    cell: Cell, escape: Callable[[object], str], marks: Mapping[str, str]
+) -> str:
     """0.253 (0.192 to 0.346)."""
     text = marks.get(cell.mark, "{}").format(escape(cell.text))
     return f"{text} ({escape(cell.interval)})" if cell.interval else text
@@ -124,7 +129,9 @@ def format_of(out: Path) -> str:
     'csv'
     """
     if out.is_dir():
-        raise SettingsError(f"{out}: expected a file to write, found a folder; name a file in it")
+        raise SettingsError(
+            f"{out}: expected a file to write, found a folder; name a file in it"
+        )
     form = out.suffix.lower().removeprefix(".")
     if form not in FORMATS:
         raise SettingsError(
@@ -152,7 +159,8 @@ def write_as(
         contents = {out: page().encode()}
     elif form in ("svg", "png"):
         contents = {
-            _named(out, f.key): f.svg().encode() if form == "svg" else f.png() for f in figures()
+            _named(out, f.key): f.svg().encode() if form == "svg" else f.png()
+            for f in figures()
         }
     elif form == "csv":
         contents = {_named(out, t.key): to_csv(t) for t in tables()}
@@ -178,7 +186,8 @@ def to_csv(table: Table) -> bytes:
 def to_json(tables: Sequence[Table]) -> str:
     """Tables by key with full precision: title, note and rows."""
     content = {
-        t.key: {"title": t.title, "note": t.note, "rows": plain_records(t.frame)} for t in tables
+        t.key: {"title": t.title, "note": t.note, "rows": plain_records(t.frame)}
+        for t in tables
     }
     return json.dumps(content, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
 
@@ -189,7 +198,9 @@ def write_files(files: Mapping[Path, bytes]) -> None:
         try:
             file.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise RunError(f"{file.parent}: cannot be written: {error.strerror}") from error
+            raise RunError(
+                f"{file.parent}: cannot be written: {error.strerror}"
+            ) from error
         with output_file(file, error=RunError) as beside:
             beside.write_bytes(content)
 
@@ -203,10 +214,14 @@ NAMES = {
 }
 
 
-SECTION = re.compile(r"<!-- clinometer: start -->.*?<!-- clinometer: end -->\n?", re.DOTALL)
+SECTION = re.compile(
+    r"<!-- clinometer: start -->.*?<!-- clinometer: end -->\n?", re.DOTALL
+)
 
 
-def write_hugging_face(run: Run, folder: Path, *, dataset: str | None = None) -> list[Path]:
+def write_hugging_face(
+    run: Run, folder: Path, *, dataset: str | None = None
+) -> list[Path]:
     """Update the card in a checkout of a model repository, and write its result file.
 
     README.md gets the metadata that the Hub shows (`model-index`) and a section between two
@@ -295,7 +310,9 @@ def _card(run: Run, file: Path) -> str:
     topic, contexts = run.record.topic, run.record.contexts
     results = [
         EvalResult(
-            task_type="fill-mask" if run.record.model.kind == "masked" else "text-generation",
+            task_type="fill-mask"
+            if run.record.model.kind == "masked"
+            else "text-generation",
             task_name="Bias and volatility (Clinometer)",
             dataset_type=folder_name(f"clinometer-{contexts.name}"),
             dataset_name=f"{topic.title or topic.name}, contexts {contexts.name}",
@@ -310,7 +327,9 @@ def _card(run: Run, file: Path) -> str:
         for name, estimate in ((name, run.risks.summary[name]) for name in MEASURES)
     ]
     measured = set(map(subject, results))
-    others = [result for result in data.eval_results or [] if subject(result) not in measured]
+    others = [
+        result for result in data.eval_results or [] if subject(result) not in measured
+    ]
     data.eval_results = [*others, *results]
     data.model_name = data.model_name or run.model
     section = card_section(run)

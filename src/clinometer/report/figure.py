@@ -47,7 +47,11 @@ class Figure:
         """The drawing embedded in a page, for wide and for narrow screens."""
         sizes = {"wide": WIDE, "narrow": NARROW}
         return {
-            size: inline(to_svg(self.draw(width)), key=f"{prefix}{self.key}-{size}", label=self.alt)
+            size: inline(
+                to_svg(self.draw(width)),
+                key=f"{prefix}{self.key}-{size}",
+                label=self.alt,
+            )
             for size, width in sizes.items()
         }
 
@@ -113,7 +117,9 @@ _TEXT = re.compile(r">[^<]+</(?:text|tspan)>")
 def _signs(kind: str) -> re.Pattern[str]:
     """Superscript and subscript characters other than ², which few fonts have."""
     blocks = (*range(0x1D2C, 0x1D6B), *range(0x2070, 0x209D))
-    signs = [c for c in map(chr, blocks) if unicodedata.decomposition(c).startswith(kind)]
+    signs = [
+        c for c in map(chr, blocks) if unicodedata.decomposition(c).startswith(kind)
+    ]
     return re.compile(f"[{''.join(signs)}]+")
 
 
@@ -153,7 +159,10 @@ def inline(svg: str, *, key: str, label: str) -> str:
     to `data-tip`, because the drawing as a whole is one image with one text alternative.
     """
     root = ElementTree.fromstring(svg)  # noqa: S314  (our own drawing)
-    size = {name: root.get(name, other) for name, other in (("width", "680"), ("height", "300"))}
+    size = {
+        name: root.get(name, other)
+        for name, other in (("width", "680"), ("height", "300"))
+    }
     elements = [element for element in root.iter() if element is not root]
     # Vega never resets its ids: renumbered, the same chart gives the same text each time.
     names = [element.attrib["id"] for element in elements if "id" in element.attrib]
@@ -164,9 +173,14 @@ def inline(svg: str, *, key: str, label: str) -> str:
         if element.tag == "text" and (meaning := _meaning("".join(element.itertext()))):
             element.attrib["data-tip"] = meaning
     _leave_out(root, _is_hidden)
-    _leave_out(root, lambda e: e.tag == "g" and not e.attrib and not len(e) and not e.text)
+    _leave_out(
+        root, lambda e: e.tag == "g" and not e.attrib and not len(e) and not e.text
+    )
     box = f"0 0 {size['width']} {size['height']}"
-    root.tag, root.attrib = "svg", {"role": "img", "aria-label": label, "viewBox": box, **size}
+    root.tag, root.attrib = (
+        "svg",
+        {"role": "img", "aria-label": label, "viewBox": box, **size},
+    )
     return ElementTree.tostring(root, encoding="unicode")
 
 
@@ -175,11 +189,15 @@ def _meaning(label: str) -> str:
     plain = label.replace("\u200b", "")
     for letters, sign in (("Rb ", "Rᵇ "), ("Rv ", "Rᵛ ")):
         plain = plain.replace(letters, sign)
-    found = (meaning for names, meaning in MEANINGS if re.match(rf"(?:{names})(?!\w)", plain))
+    found = (
+        meaning for names, meaning in MEANINGS if re.match(rf"(?:{names})(?!\w)", plain)
+    )
     return next(found, "")
 
 
-def _attributes(attributes: Mapping[str, str], ids: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+def _attributes(
+    attributes: Mapping[str, str], ids: Mapping[str, str]
+) -> Iterator[tuple[str, str]]:
     """The attributes of a mark to keep: numbers shortened, colours named, labels as tips."""
     for full, value in attributes.items():
         name = _local(full)
@@ -191,7 +209,9 @@ def _attributes(attributes: Mapping[str, str], ids: Mapping[str, str]) -> Iterat
             yield name, value
         elif not (name.startswith("aria-") or name in ("class", "role")):
             value = _ID.sub(lambda m: f"url(#{ids.get(m[1], m[1])})", value)
-            value = _LONG_NUMBER.sub(lambda m: f"{float(m[0]):.2f}".rstrip("0").rstrip("."), value)
+            value = _LONG_NUMBER.sub(
+                lambda m: f"{float(m[0]):.2f}".rstrip("0").rstrip("."), value
+            )
             yield name, _COLOUR.sub(lambda m: _COLOURS[m[0]], value)
 
 
@@ -206,7 +226,9 @@ def _is_hidden(element: ElementTree.Element) -> bool:
     )
 
 
-def _leave_out(root: ElementTree.Element, unwanted: Callable[[ElementTree.Element], bool]) -> None:
+def _leave_out(
+    root: ElementTree.Element, unwanted: Callable[[ElementTree.Element], bool]
+) -> None:
     for parent in list(root.iter()):
         for child in list(parent):
             if unwanted(child):

@@ -87,8 +87,12 @@ def basis(run: Run) -> str:
     """The basis of every number of a run; every chart shows it."""
     report = run.risks
     seen = len(report.groups) - len(report.missing_groups)
-    text = f"{seen} groups × {report.n_contexts:,} contexts, {report.n_eff:,.1f} effective"
-    return text + (f", {report.missing_cells:,} cells missing" if report.missing_cells else "")
+    text = (
+        f"{seen} groups × {report.n_contexts:,} contexts, {report.n_eff:,.1f} effective"
+    )
+    return text + (
+        f", {report.missing_cells:,} cells missing" if report.missing_cells else ""
+    )
 
 
 def leans_figure(cells: CellStatistics) -> Figure:
@@ -103,7 +107,9 @@ def leans_figure(cells: CellStatistics) -> Figure:
         return _departures_figure(cells)
     names, frame = run.preferences.categories, _leans_frame(cells)
     two = len(names) == 2
-    value = cells.share[:, _right(run)] if two else -np.nan_to_num(run.risks.r, nan=-np.inf)
+    value = (
+        cells.share[:, _right(run)] if two else -np.nan_to_num(run.risks.r, nan=-np.inf)
+    )
     seen = [int(x) for x in cells.seen[np.argsort(value[cells.seen], kind="stable")]]
     groups = _few(seen)
     last = names[_right(run) if two else -1]
@@ -125,8 +131,14 @@ def _few(groups: list[int]) -> list[int]:
     """At most FIRST_GROUPS, in order: the outermost and evenly spaced ones between."""
     if len(groups) <= FIRST_GROUPS:
         return groups
-    steps = np.linspace(_EXTREMES, len(groups) - _EXTREMES - 1, FIRST_GROUPS - 2 * _EXTREMES)
-    return [*groups[:_EXTREMES], *(groups[round(i)] for i in steps), *groups[-_EXTREMES:]]
+    steps = np.linspace(
+        _EXTREMES, len(groups) - _EXTREMES - 1, FIRST_GROUPS - 2 * _EXTREMES
+    )
+    return [
+        *groups[:_EXTREMES],
+        *(groups[round(i)] for i in steps),
+        *groups[-_EXTREMES:],
+    ]
 
 
 def _shown_of(shown: int, of: int) -> str:
@@ -156,7 +168,11 @@ def _how_to_read(cells: CellStatistics) -> str:
     if len(run.preferences.categories) > 2:
         of_words = "" if asks(run) else "'s words"
         return f"Share of each category{of_words}, averaged over {context}s. Grey name: not clear."
-    thin = f"lowest to highest {context}" if cells.whole_range else f"middle 90 % of its {context}s"
+    thin = (
+        f"lowest to highest {context}"
+        if cells.whole_range
+        else f"middle 90 % of its {context}s"
+    )
     return f"Dot: average.{_thick(run, cells.mean_ends)} Thin: {thin}. Ring: not clear."
 
 
@@ -240,7 +256,9 @@ def _dots(cells: CellStatistics, groups: Sequence[int], width: int) -> charts.Sp
         middle=_reference_share(cells, end),
         colours=(colours[1 - end], colours[end]),
     )
-    return charts.points(frame, axis=axis, row=charts.GROUP_ROW, faint=is_faint(run), width=width)
+    return charts.points(
+        frame, axis=axis, row=charts.GROUP_ROW, faint=is_faint(run), width=width
+    )
 
 
 def _clarity(row: Mapping[Any, Any]) -> str:
@@ -292,9 +310,16 @@ def _departures_figure(cells: CellStatistics) -> Figure:
     every = _kinds_frame(whole, kinds) if panels else distances(run)
     parts = [part for _, part in every.groupby("panel", sort=False)]
     frame = pd.concat([part.iloc[_few(list(range(len(part))))] for part in parts])
-    of = "the mean named over its panel" if panels else f"what all {noun_of(run)[0]} get"
+    of = (
+        "the mean named over its panel" if panels else f"what all {noun_of(run)[0]} get"
+    )
     title = f"{_question(run)} By {group_noun(run)}"
-    columns = {"panel": "shown as", "away": unit, "away_low": "low", "away_high": "high"}
+    columns = {
+        "panel": "shown as",
+        "away": unit,
+        "away_low": "low",
+        "away_high": "high",
+    }
     return Figure(
         key="groups",
         title=title,
@@ -322,13 +347,18 @@ def _kinds_frame(run: Run, kinds: Mapping[str, Preferences]) -> pd.DataFrame:
     level, frames = joint(settings.level, len(kinds)), []
     for kind, p in kinds.items():
         if single := {*p.groups} <= {*run.preferences.groups}:
-            found, of = [one for one in run.leans if one.group in p.groups], run.preferences
+            found, of = (
+                [one for one in run.leans if one.group in p.groups],
+                run.preferences,
+            )
         else:
             found, of = [*p.leans(level=level, clusters=settings.clusters)], p
         each = of.grid.mean(of.values)
         seen = ~np.isnan(each).any(axis=1)
         means = np.average(each[seen], axis=0, weights=of.group_weights[seen])
-        mean = f"{means @ np.array(points):.2f}" if points else percent(means[_right(run)])
+        mean = (
+            f"{means @ np.array(points):.2f}" if points else percent(means[_right(run)])
+        )
         panel = f"{kind.capitalize()}, {'mean of all' if single else 'average'} {mean}"
         frames.append(distances(run, found).assign(panel=panel))
     return pd.concat(frames, ignore_index=True)
@@ -349,7 +379,9 @@ def distances(run: Run, leans: Sequence[GroupLean] | None = None) -> pd.DataFram
         ends = [np.nan if v is None else sign * v for v in (one.low, one.high)]
         low, high = ends if sign > 0 else reversed(ends)
         rows.append((one.group, sign * one.lean, low, high, one.category is not None))
-    frame = pd.DataFrame(rows, columns=["group", "away", "away_low", "away_high", "clear"])
+    frame = pd.DataFrame(
+        rows, columns=["group", "away", "away_low", "away_high", "clear"]
+    )
     return frame.assign(panel="").sort_values("away", kind="stable", ignore_index=True)
 
 
@@ -368,7 +400,9 @@ def _departures(run: Run, table: pd.DataFrame, width: int) -> charts.Spec:
     ]
     unit = unit if table["panel"].any() else f"{unit} from the average"
     axis = partial(charts.away_axis, ends=ends, unit=unit)
-    return charts.points(frame, axis=axis, row=charts.GROUP_ROW, faint=is_faint(run), width=width)
+    return charts.points(
+        frame, axis=axis, row=charts.GROUP_ROW, faint=is_faint(run), width=width
+    )
 
 
 def _signed(value: float) -> str:
@@ -380,7 +414,11 @@ def swing_figure(cells: CellStatistics) -> Figure | None:
     """The groups with the highest volatility risk in the contexts that swing most."""
     run, p = cells.run, cells.run.preferences
     r = np.nan_to_num(run.risks.r_volatility, nan=-np.inf)
-    groups = [int(x) for x in np.argsort(-r, kind="stable")[: charts.MOST_GROUPS] if r[x] > 1e-9]
+    groups = [
+        int(x)
+        for x in np.argsort(-r, kind="stable")[: charts.MOST_GROUPS]
+        if r[x] > 1e-9
+    ]
     if not groups or len(p.contexts) < 2:
         return None
     means = np.asarray(run.risks.mean_stereotype)[groups][:, None, :]
@@ -401,7 +439,10 @@ def swing_figure(cells: CellStatistics) -> Figure | None:
         shown = 100 * np.take_along_axis(p.values, side[..., None], axis=2)[..., 0]
         what, number = "the favoured category", "its share in per cent"
     else:  # a score, or the share of the favourable answer, beside its mean
-        side, sides = (cells.s[..., right] > 0).astype(int), ("below the mean", "above the mean")
+        side, sides = (
+            (cells.s[..., right] > 0).astype(int),
+            ("below the mean", "above the mean"),
+        )
         colours, what = [MARK, DECISION], "below or above the mean"
         number = f"the share of “{brief(p.categories[right], 20)}” in per cent"
         shown = 100 * p.values[..., right]
@@ -433,11 +474,15 @@ def swing_figure(cells: CellStatistics) -> Figure | None:
             f"no answer. {basis(run)}."
         ),
         alt=f"Heat map. Volatility risk of the groups shown: {said}.",
-        draw=lambda width: charts.answers(table, categories=sides, colours=colours, width=width),
+        draw=lambda width: charts.answers(
+            table, categories=sides, colours=colours, width=width
+        ),
     )
 
 
-def distribution_figure(cells: CellStatistics, *, groups: Sequence[str] = ()) -> Figure | None:
+def distribution_figure(
+    cells: CellStatistics, *, groups: Sequence[str] = ()
+) -> Figure | None:
     """s over contexts of all groups together and of some of them; None where nothing varies."""
     run = cells.run
     two = len(run.preferences.categories) == 2
@@ -497,7 +542,9 @@ def _density(values: Any, weights: Any, at: Any) -> Any:
 def reference_rows(run: Run) -> list[dict[str, Any]]:
     """The three reference models (B.2) as rows of a table of risks."""
     reference, criterion = run.record.topic.reference, run.risks.criterion
-    categories = reference if isinstance(reference, list) else len(run.preferences.categories)
+    categories = (
+        reference if isinstance(reference, list) else len(run.preferences.categories)
+    )
     rows = []
     for label, name in REFERENCES:
         risks = reference_risks(name, categories=categories, criterion=criterion)  # type: ignore[arg-type]
@@ -512,7 +559,9 @@ def risk_rows(runs: Sequence[Run], names: Sequence[str]) -> list[dict[str, Any]]
         row: dict[str, Any] = {"name": name}
         for measure in MEASURES:
             row |= with_ends(measure, getattr(run.risks, measure))
-        rows.append({**row, "n_contexts": run.risks.n_contexts, "n_eff": run.risks.n_eff})
+        rows.append(
+            {**row, "n_contexts": run.risks.n_contexts, "n_eff": run.risks.n_eff}
+        )
     return rows
 
 
@@ -523,13 +572,19 @@ def risks_figure(runs: Sequence[Run], names: Sequence[str]) -> Figure:
     floors = [run.record.floor for run in runs]
     if any(floors):
         for measure in MEASURES:
-            by_chance = [None if floor is None else getattr(floor, measure) for floor in floors]
+            by_chance = [
+                None if floor is None else getattr(floor, measure) for floor in floors
+            ]
             for end in ("low", "high"):
                 ends = [None if e is None else getattr(e, end) for e in by_chance]
                 table[f"{measure}_chance_{end}"] = ends
     table = table.sort_values("R", ascending=False, kind="stable", ignore_index=True)
     noun, level = context_noun(runs[0]), 100 * runs[0].record.settings.level
-    about = ("all of it", f"the same in every {noun}", f"another lean in another {noun}")
+    about = (
+        "all of it",
+        f"the same in every {noun}",
+        f"another lean in another {noun}",
+    )
     behind = "; grey: the same words, shuffled" if any(floors) else ""
     bases = [basis(run) for run in runs]
     if len(set(bases)) > 1:
@@ -547,7 +602,11 @@ def risks_figure(runs: Sequence[Run], names: Sequence[str]) -> Figure:
 
 
 #: Lean, swing and dice as a page shows them: title, key of the table, colour.
-PARTS = (("Steady lean", "lean", BIAS), ("Swing", "swing", VOLATILITY), ("Dice", "dice", MARK))
+PARTS = (
+    ("Steady lean", "lean", BIAS),
+    ("Swing", "swing", VOLATILITY),
+    ("Dice", "dice", MARK),
+)
 
 
 def parts_rows(runs: Sequence[Run], names: Sequence[str]) -> list[dict[str, Any]]:
@@ -592,12 +651,24 @@ def parts_figure(runs: Sequence[Run], names: Sequence[str]) -> Figure | None:
             low = low if clear else min(low, 0.0)
             ends = "" if pd.isna(low) else f" ({low:{digits}} to {high:{digits}})"
             text = f"{r[part]:{digits}} {unit}{ends}" + ("" if clear else "; not clear")
-            shown = {"value": r[part], "low": low, "high": high, "clear": clear, "text": text}
+            shown = {
+                "value": r[part],
+                "low": low,
+                "high": high,
+                "clear": clear,
+                "text": text,
+            }
             rows.append({"name": r["name"], "panel": title, **shown})
     drawn = pd.DataFrame(rows)
-    tops = drawn.assign(top=drawn[["value", "high"]].max(axis=1)).groupby("panel")["top"].max()
+    tops = (
+        drawn.assign(top=drawn[["value", "high"]].max(axis=1))
+        .groupby("panel")["top"]
+        .max()
+    )
     own = float(tops.get("Dice", 0.0))
-    shared = float(max(tops.get("Steady lean", 0.0), tops.get("Swing", 0.0))) or own or 1.0
+    shared = (
+        float(max(tops.get("Steady lean", 0.0), tops.get("Swing", 0.0))) or own or 1.0
+    )
     longer = f"; axis {own / shared:.0f} × as long" if own > 1.5 * shared else ""
     about = {
         "Steady lean": f"between {one}s, the same in every {noun}",
@@ -605,7 +676,9 @@ def parts_figure(runs: Sequence[Run], names: Sequence[str]) -> Figure | None:
         "Dice": f"the same request, asked again{longer}",
     }
     panels = [
-        charts.Panel(title, f"{about[title]}, {unit}", ink, own if title == "Dice" else shared)
+        charts.Panel(
+            title, f"{about[title]}, {unit}", ink, own if title == "Dice" else shared
+        )
         for title, _, ink in PARTS
         if title in tops
     ]
@@ -625,11 +698,15 @@ def parts_figure(runs: Sequence[Run], names: Sequence[str]) -> Figure | None:
     )
 
 
-def spread_figure(models: Sequence[CellStatistics], names: Sequence[str]) -> Figure | None:
+def spread_figure(
+    models: Sequence[CellStatistics], names: Sequence[str]
+) -> Figure | None:
     """The groups on which models of one topic differ most: one numbered dot per model."""
     runs = [cells.run for cells in models]
     categories, groups = runs[0].preferences.categories, runs[0].risks.groups
-    if any((r.preferences.categories, r.risks.groups) != (categories, groups) for r in runs):
+    if any(
+        (r.preferences.categories, r.risks.groups) != (categories, groups) for r in runs
+    ):
         return None
     top = max(models, key=lambda cells: cells.run.risks.R.value)
     most = Counter(int(y) for y in top.side[top.clear]).most_common(1)
@@ -639,7 +716,11 @@ def spread_figure(models: Sequence[CellStatistics], names: Sequence[str]) -> Fig
     shares = np.stack([cells.share[:, y] for cells in models])
     measured = np.asarray(~np.isnan(shares).any(axis=0))
     spread = np.where(measured, np.ptp(np.nan_to_num(shares), axis=0), -1)
-    widest = [int(x) for x in np.argsort(-spread, kind="stable")[:_SPREAD_GROUPS] if measured[x]]
+    widest = [
+        int(x)
+        for x in np.argsort(-spread, kind="stable")[:_SPREAD_GROUPS]
+        if measured[x]
+    ]
     if not widest:
         return None
     widest.sort(key=lambda x: float(shares[:, x].mean()))
@@ -660,17 +741,24 @@ def spread_figure(models: Sequence[CellStatistics], names: Sequence[str]) -> Fig
         ]
     )
     key = ", ".join(
-        f"{k}:\N{NO-BREAK SPACE}{name}" for k, name in enumerate(distinct(names, 40), start=1)
+        f"{k}:\N{NO-BREAK SPACE}{name}"
+        for k, name in enumerate(distinct(names, 40), start=1)
     )
-    said = "; ".join(f"{groups[x]} differs by {100 * spread[x]:.0f} points" for x in widest)
-    of_each = {f"{name}: share of {category}": shares[k] for k, name in enumerate(names)}
+    said = "; ".join(
+        f"{groups[x]} differs by {100 * spread[x]:.0f} points" for x in widest
+    )
+    of_each = {
+        f"{name}: share of {category}": shares[k] for k, name in enumerate(names)
+    }
     reference = _reference_share(models[0], y)
     return Figure(
         key="spread",
         title="Where the models differ most",
         caption=f"Share of {said_of}, averaged over {context_noun(runs[0])}s. {key}.",
         alt=f"One dot per model and group, share of {said_of}. {said}.",
-        draw=lambda width: charts.spread(dots, category=category, reference=reference, width=width),
+        draw=lambda width: charts.spread(
+            dots, category=category, reference=reference, width=width
+        ),
         table=pd.DataFrame({"group": groups, **of_each}),
     )
 
@@ -716,11 +804,16 @@ def factor_figure(
     `source` says where the factor and the weights come from.
     Fewer than four groups with both numbers, or a factor that does not vary, are errors.
     """
-    name, measured = FACTOR_NAMES.get(factor, factor.replace("_", " ")), AXES.get(measure, measure)
+    name, measured = (
+        FACTOR_NAMES.get(factor, factor.replace("_", " ")),
+        AXES.get(measure, measure),
+    )
     fit = regress(y, {factor: x}, weights=weights, y_se=y_se)
     slope = fit[factor]
     step, unit = FACTOR_STEPS.get(factor, (1, "unit"))
-    value, low, high = (show(step * v, "signed") for v in (slope.value, slope.low, slope.high))
+    value, low, high = (
+        show(step * v, "signed") for v in (slope.value, slope.low, slope.high)
+    )
     slope_text = (
         f"{value} per {unit} ({100 * fit.level:g} % interval {low} to {high}, p "
         f"{p_relation(slope.p)})"

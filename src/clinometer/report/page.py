@@ -36,9 +36,20 @@ from clinometer.report.export import format_of, write_as
 from clinometer.report.figure import Figure
 from clinometer.runs import Run, compare
 from clinometer.runs.compare import edited_models, leaning, runs_findings
-from clinometer.runs.findings import HEADLINES, Finding, cautions, next_step, strongest_case
+from clinometer.runs.findings import (
+    HEADLINES,
+    Finding,
+    cautions,
+    next_step,
+    strongest_case,
+)
 from clinometer.runs.folder.record import find_topic
-from clinometer.runs.folder.recover import LoadedRun, cell_words, open_runs, require_some
+from clinometer.runs.folder.recover import (
+    LoadedRun,
+    cell_words,
+    open_runs,
+    require_some,
+)
 from clinometer.runs.nouns import asks, context_noun, group_noun, noun_of
 from clinometer.runs.protocol import protocol_sentences
 from clinometer.topics.prompt import english_article
@@ -91,9 +102,13 @@ def write_report(
     run that can be measured.
     """
     if format_of(Path(out)) != "html" and interactive:
-        raise SettingsError(f"interactive: expected a name that ends in .html, found {out}")
+        raise SettingsError(
+            f"interactive: expected a name that ends in .html, found {out}"
+        )
     report = Report.of(runs, extras=extras, interactive=interactive)
-    return write_as(Path(out), page=report.page, tables=report.tables, figures=report.figures)
+    return write_as(
+        Path(out), page=report.page, tables=report.tables, figures=report.figures
+    )
 
 
 def render_report(
@@ -133,7 +148,11 @@ class Report:
     @cached_property
     def summaries(self) -> dict[int, RunSummary]:
         """The runs that can be measured, by index."""
-        return {i: RunSummary(one) for i, one in enumerate(self.opened) if one.run is not None}
+        return {
+            i: RunSummary(one)
+            for i, one in enumerate(self.opened)
+            if one.run is not None
+        }
 
     @cached_property
     def screens(self) -> list[Screen]:
@@ -146,14 +165,20 @@ class Report:
         if len(screens) == 1:
             return screens
         return [
-            replace(s, pictures=tuple(replace(f, key=f"{i}-{f.key}") for f in s.pictures))
+            replace(
+                s, pictures=tuple(replace(f, key=f"{i}-{f.key}") for f in s.pictures)
+            )
             for i, s in enumerate(screens, start=1)
         ]
 
     @cached_property
     def compared(self) -> Extra | None:
         """Every pair of a few runs; None where they cannot be paired."""
-        runs = [one.run for one in self.opened if one.run is not None and one.state == "finished"]
+        runs = [
+            one.run
+            for one in self.opened
+            if one.run is not None and one.state == "finished"
+        ]
         if not 2 <= len(runs) <= _MOST_COMPARED:
             return None
         try:
@@ -177,7 +202,10 @@ class Report:
                 part = PagePart("What is stored", tables=stored, key="stored")
                 shown = replace(shown, parts=(part,))
             else:
-                parts, names = tuple(_parts(summary, alone)), summary.run.preferences.categories
+                parts, names = (
+                    tuple(_parts(summary, alone)),
+                    summary.run.preferences.categories,
+                )
                 decides = figures.decision(summary.run)
                 shown = replace(shown, parts=parts, categories=names, decides=decides)
             found.append(shown)
@@ -196,7 +224,9 @@ class Report:
             left = f"What is left of {', '.join(brief(one.name, 40) for one in opened)}"
             title = self.screens[0].title if self.screens else left
         explorer = ""
-        if self.interactive:  # as text that cannot end the block of the page that holds it
+        if (
+            self.interactive
+        ):  # as text that cannot end the block of the page that holds it
             data = explorer_data(self.summaries[0], words=_HELD_WORDS)
             explorer = data.replace("<", "\\u003c")
         return render_document(
@@ -214,7 +244,8 @@ class Report:
             comparison=self.compared,
             extras=self.extras,
             study=any(extra.first for extra in self.extras),
-            asked=runs and all(asks(r) or r.preferences.answers is not None for r in runs),
+            asked=runs
+            and all(asks(r) or r.preferences.answers is not None for r in runs),
         )
 
     def figures(self) -> list[Figure]:
@@ -223,7 +254,11 @@ class Report:
         found += self.compared.figures if self.compared else ()
         for one in self.sections:
             prefix = f"{one.key}-" if len(self.sections) > 1 else ""
-            found += [replace(f, key=prefix + f.key) for part in one.parts for f in part.figures]
+            found += [
+                replace(f, key=prefix + f.key)
+                for part in one.parts
+                for f in part.figures
+            ]
         for i, extra in enumerate(self.extras, start=1):
             prefix = f"{i}-" if len(self.extras) > 1 else ""
             found += [replace(f, key=prefix + f.key) for f in extra.figures]
@@ -231,7 +266,10 @@ class Report:
 
     def tables(self) -> list[Table]:
         """Every table of the page, with unique keys: what .csv, .json, .md and .tex hold."""
-        every = [tables.risks_table(self.opened), *_some(tables.parts_table(self.opened))]
+        every = [
+            tables.risks_table(self.opened),
+            *_some(tables.parts_table(self.opened)),
+        ]
         every += self.compared.tables if self.compared else ()
         for i, one in enumerate(self.opened):
             for table in tables_of(one, self.summaries.get(i)):
@@ -282,19 +320,30 @@ def _parts(summary: RunSummary, alone: bool) -> list[PagePart]:
         ),
         PagePart(
             "What makes it swing?",
-            _some(how if alone else None, *(f.text for f in run.findings if f.kind == "factors")),
+            _some(
+                how if alone else None,
+                *(f.text for f in run.findings if f.kind == "factors"),
+            ),
             _some(figures.swing_figure(cells) if alone else None),
             _some(by_key.get("factors")),
             key="swing",
             folded=(by_key["contexts"],),
         ),
         PagePart("How sure is it?", tuple(sentences(run)), key="sure"),
-        PagePart("Against what reference?", tables=() if answered else risks, key="reference"),
-        PagePart("How was it asked?", key="asked", folded=(by_key["flags"], by_key["settings"])),
+        PagePart(
+            "Against what reference?", tables=() if answered else risks, key="reference"
+        ),
+        PagePart(
+            "How was it asked?",
+            key="asked",
+            folded=(by_key["flags"], by_key["settings"]),
+        ),
         PagePart(
             "For researchers",
             figures=_some(
-                figures.distribution_figure(cells, groups=outermost(run)) if alone else None
+                figures.distribution_figure(cells, groups=outermost(run))
+                if alone
+                else None
             ),
             tables=(*risks, by_key["groups"]) if answered else (),
             key="research",
@@ -307,12 +356,16 @@ def _parts(summary: RunSummary, alone: bool) -> list[PagePart]:
 def tables_of(one: LoadedRun, summary: RunSummary | None) -> list[Table]:
     """Every table of a run: what .csv, .json, .md and .tex hold."""
     if summary is None:
-        return [] if one.record is None else [tables.settings_table(one.record.to_dict())]
+        return (
+            [] if one.record is None else [tables.settings_table(one.record.to_dict())]
+        )
     run, cells = summary.run, summary.cells
     return [
         tables.cells_table(cells),
         tables.groups_table(run),
-        *_some(tables.distances_table(run) if figures.measured_from_mean(run) else None),
+        *_some(
+            tables.distances_table(run) if figures.measured_from_mean(run) else None
+        ),
         tables.contexts_table(cells),
         *_some(tables.factors_table(run)),
         tables.flags_table(run),
@@ -323,7 +376,11 @@ def tables_of(one: LoadedRun, summary: RunSummary | None) -> list[Table]:
 def outermost(run: Run) -> list[str]:
     """The groups that lean furthest in each direction, to compare with all of them."""
     mean = run.risks.mean_stereotype[:, 0]
-    order = [run.risks.groups[x] for x in np.argsort(mean, kind="stable") if not np.isnan(mean[x])]
+    order = [
+        run.risks.groups[x]
+        for x in np.argsort(mean, kind="stable")
+        if not np.isnan(mean[x])
+    ]
     return [order[-1], order[0]] if len(order) > 2 else []
 
 
@@ -373,7 +430,8 @@ class Strip:
     def alt(self) -> str:
         """The text alternative."""
         said = "; ".join(
-            f"{c.name} {c.value}" + f" ({c.interval})" * bool(c.interval) for c in self.key
+            f"{c.name} {c.value}" + f" ({c.interval})" * bool(c.interval)
+            for c in self.key
         )
         return f"{said}. Axis from {self.ends[0]} to {self.ends[1]}."
 
@@ -439,7 +497,9 @@ def _scores_screen(summaries: Sequence[RunSummary], split: Figure) -> Screen:
     shows it, beside lean, swing and dice."""
     runs, names = [s.run for s in summaries], [s.opened.name for s in summaries]
     listed = leaning(runs)
-    leans = [0.0 if (s := run.record.components) is None else s.lean.value for run in runs]
+    leans = [
+        0.0 if (s := run.record.components) is None else s.lean.value for run in runs
+    ]
     top = max(listed, key=leans.__getitem__, default=0)
     case = strongest_case(summaries[top].opened.run or runs[top])
     first = runs_findings(runs, names)[0]
@@ -451,7 +511,9 @@ def _scores_screen(summaries: Sequence[RunSummary], split: Figure) -> Screen:
     notes.append(("May one replace another?", swap))
     return Screen(
         first.text,
-        tuple(one.text for i in listed for one in runs[i].findings if one.kind == "scores"),
+        tuple(
+            one.text for i in listed for one in runs[i].findings if one.kind == "scores"
+        ),
         badge=_replies_badge(runs) + _next(first, replies=True),
         pictures=(split,),
         notes=tuple(notes),
@@ -461,7 +523,11 @@ def _scores_screen(summaries: Sequence[RunSummary], split: Figure) -> Screen:
 def _replies_badge(runs: Sequence[Run]) -> str:
     """What repeated replies rest on."""
     parts, noun = runs[0].record.components, context_noun(runs[0])
-    asked = "" if parts is None else f" × {parts.contexts} {noun}s × {parts.replies:.2g} replies"
+    asked = (
+        ""
+        if parts is None
+        else f" × {parts.contexts} {noun}s × {parts.replies:.2g} replies"
+    )
     return f"{len(runs[0].preferences.groups)} {noun_of(runs[0])[0]}{asked}"
 
 
@@ -478,7 +544,13 @@ def strip(run: Run) -> Strip | None:
     if run.findings[0].kind in ("nothing", "improbable", "alike"):
         return None
     R, floor = report.R, None if run.record.floor is None else run.record.floor.R
-    given = [v for e in (R, floor) if e is not None for v in (e.value, e.high) if v is not None]
+    given = [
+        v
+        for e in (R, floor)
+        if e is not None
+        for v in (e.value, e.high)
+        if v is not None
+    ]
     top = report.criterion.top
     end = next((e for e in _AXIS_ENDS if max(given) <= 0.9 * e and e < top), top)
     if np.isinf(end):
@@ -496,7 +568,11 @@ def strip(run: Run) -> Strip | None:
 
 def span(e: Estimate, end: float = 1.0) -> tuple[float, float] | None:
     """The interval of a number as shares of an axis that ends at `end`; None without one."""
-    return None if e.low is None or e.high is None else (e.low / end, min(e.high / end, 1.0))
+    return (
+        None
+        if e.low is None or e.high is None
+        else (e.low / end, min(e.high / end, 1.0))
+    )
 
 
 def _axis_ends(run: Run, end: float, unit: float) -> tuple[str, str]:
@@ -510,13 +586,20 @@ def _axis_ends(run: Run, end: float, unit: float) -> tuple[str, str]:
     if end < criterion.top or np.isinf(criterion.top):
         of = " of the answers would have to change" if criterion.name == "share" else ""
         return none, f"{end:.2g}{of}"
-    return none, f"{end:g}: always the same {'answer' if asks(run) else 'category of words'}"
+    return (
+        none,
+        f"{end:g}: always the same {'answer' if asks(run) else 'category of words'}",
+    )
 
 
 def badge(run: Run) -> str:
     """How far the numbers can be trusted, what they rest on, and what would tell more."""
     level, why = evidence(run)
-    how = {"finished": run.record.finished, "thin": level == "thin", "replies": has_replies(run)}
+    how = {
+        "finished": run.record.finished,
+        "thin": level == "thin",
+        "replies": has_replies(run),
+    }
     return f"Evidence {level}: {why}{_next(run.findings[0], **how)}"
 
 
@@ -533,8 +616,12 @@ def chips(run: Run) -> tuple[Chip, ...]:
     dice of replies, R and its two components of words."""
     listed = _parts_chips(run) or _risk_chips(run)
     if (e := run.risks.R_between) is not None and not run.preferences.grid.relative:
-        about = f"How far groups differ from each other in the same {context_noun(run)}."
-        listed.append(Chip("between groups", risk(e.value), between(e.low, e.high), "", about))
+        about = (
+            f"How far groups differ from each other in the same {context_noun(run)}."
+        )
+        listed.append(
+            Chip("between groups", risk(e.value), between(e.low, e.high), "", about)
+        )
     if (placebo := run.record.placebo) is not None:
         scale = 1 if run.risks.criterion.points else 100
         about = "How far an edit that should not matter moves the answer, beside another group."
@@ -558,7 +645,9 @@ def _parts_chips(run: Run) -> list[Chip]:
     )
     chips = []
     for row in figures.parts_rows([run], [run.model]):
-        for (title, part, _), words, kind in zip(figures.PARTS, about, ("b", "v", ""), strict=True):
+        for (title, part, _), words, kind in zip(
+            figures.PARTS, about, ("b", "v", ""), strict=True
+        ):
             if row[part] is not None:
                 low, high = (row[f"{part}_{end}"] for end in ("low", "high"))
                 ends = "" if low is None else f"{low:{digits}}–{high:{digits}}"
@@ -572,9 +661,24 @@ def _risk_chips(run: Run) -> list[Chip]:
     report, noun = run.risks, context_noun(run)
     unit = report.criterion.length if report.criterion.points else 1.0
     named = [
-        ("R", report.R, "r", "Risk R: how far an average answer is from the reference."),
-        ("steady lean", report.R_bias, "b", f"Bias risk: what remains when {noun}s are averaged."),
-        ("swing", report.R_volatility, "v", f"Volatility risk: what changes with the {noun}."),
+        (
+            "R",
+            report.R,
+            "r",
+            "Risk R: how far an average answer is from the reference.",
+        ),
+        (
+            "steady lean",
+            report.R_bias,
+            "b",
+            f"Bias risk: what remains when {noun}s are averaged.",
+        ),
+        (
+            "swing",
+            report.R_volatility,
+            "v",
+            f"Volatility risk: what changes with the {noun}.",
+        ),
     ]
     if run.record.floor is not None:
         about = "R of the same words, shuffled between the categories: what the lists alone give."
@@ -598,7 +702,16 @@ def lede(run: Run) -> tuple[str, ...]:
     """What follows the headline: how much of R is steady, and what else moves the answer. The strip
     below it has R and what it is measured from, the badge the number of contexts."""
     said = {one.kind: one.text for one in run.findings[1:]}
-    kinds = ("judge", *HEADLINES, "shown", "placebo", "parts", "steady", "shared", "other")
+    kinds = (
+        "judge",
+        *HEADLINES,
+        "shown",
+        "placebo",
+        "parts",
+        "steady",
+        "shared",
+        "other",
+    )
     return tuple(said[kind] for kind in (*kinds, "shuffled") if kind in said)
 
 
@@ -630,7 +743,10 @@ def evidence(run: Run) -> tuple[str, str]:
         return ("exact", "a reference model") if exact else ("thin", worth)
     other = run.record.other
     if other is not None and other.share > 0.5:
-        return "thin", f"{percent(1 - other.share)} of the answers of {worth} are decided"
+        return (
+            "thin",
+            f"{percent(1 - other.share)} of the answers of {worth} are decided",
+        )
     width = (R.high - R.low) / R.value
     if n < _THIN_N or width > _THIN_WIDTH:
         return "thin", worth
@@ -677,7 +793,9 @@ def explorer_data(summary: RunSummary, *, words: int = 0) -> str:
     }
     if figures.measured_from_mean(run):
         away = figures.distances(run).set_index("group").reindex(list(p.groups))
-        columns |= {name: away[name].to_numpy() for name in ("away", "away_low", "away_high")}
+        columns |= {
+            name: away[name].to_numpy() for name in ("away", "away_low", "away_high")
+        }
         star = np.broadcast_to(p.grid.reference, p.values.shape)[0]
         columns["mean_share"] = star.astype(float)
     for name in ("r", "r_bias", "r_volatility"):
@@ -700,8 +818,13 @@ def worst_cells(summary: RunSummary, n: int = _WORST) -> list[tuple[int, int, fl
     cells = summary.cells
     strength = np.where(cells.cell_weights > 0, cells.strength, np.nan)
     score = np.nan_to_num(strength, nan=-1.0) - 2.0 * np.isnan(cells.trusted)
-    answered = (cell for cell in cells.ordered(score, 10 * n) if not np.isnan(strength[cell]))
-    return [(*cell, round(float(strength[cell]), 4)) for cell in cells.one_a_sentence(answered, n)]
+    answered = (
+        cell for cell in cells.ordered(score, 10 * n) if not np.isnan(strength[cell])
+    )
+    return [
+        (*cell, round(float(strength[cell]), 4))
+        for cell in cells.one_a_sentence(answered, n)
+    ]
 
 
 def answer_words(run: Run, x: int, c: int) -> list[tuple[str, float, list[int]]]:
@@ -745,7 +868,9 @@ def _about(summary: RunSummary) -> dict[str, Any]:
         "categories": ["lower", "higher"]
         if run.risks.criterion.points
         else [proper(visible(c)) for c in p.categories],
-        "reference": [1 / len(p.categories)] * len(p.categories) if even else plain(p.reference),
+        "reference": [1 / len(p.categories)] * len(p.categories)
+        if even
+        else plain(p.reference),
         "groups": [proper(brief(g, _LONGEST)) for g in p.groups],
         "texts": texts,
         "articles": articles,

@@ -14,7 +14,12 @@ from clinometer.display.numbers import between, counted, risk
 from clinometer.display.table import Table
 from clinometer.display.text import brief
 from clinometer.errors import ClinometerError
-from clinometer.reliability.run import RANDOM_FOLDER, ReliabilityFolder, ReliabilityRun, run_folder
+from clinometer.reliability.run import (
+    RANDOM_FOLDER,
+    ReliabilityFolder,
+    ReliabilityRun,
+    run_folder,
+)
 from clinometer.reliability.score import benchmark_tables
 from clinometer.report import charts
 from clinometer.report.document import asset, render_document
@@ -59,7 +64,9 @@ def reliability_story(run: ReliabilityRun) -> dict[str, Any]:
         "listed": listed,
         "notes": list(dict.fromkeys(findings)),
         "statements": statements,
-        "benchmarks": [t for t in benchmarks if t.key == "benchmarks" or len(t.frame) > 1],
+        "benchmarks": [
+            t for t in benchmarks if t.key == "benchmarks" or len(t.frame) > 1
+        ],
         "settings": settings_table(run.record.to_dict()),
     }
 
@@ -71,7 +78,8 @@ def _strip(run: ReliabilityRun) -> Strip | None:
     if e is None or stability is None:
         return None
     about = (
-        f"As printed: higher is more reliable. Stability, 1 − COBIAS, is {risk(stability.value)}."
+        "As printed: higher is more reliable. Stability, 1 − COBIAS, is "
+        f"{risk(stability.value)}."
     )
     key = [Chip("mean COBIAS", risk(e.value), between(e.low, e.high), "b", about)]
     chance = _random_words(run)
@@ -108,7 +116,9 @@ def _badge(frame: pd.DataFrame, scored: pd.DataFrame) -> str:
 def _statement(run: ReliabilityRun, row: pd.Series) -> dict[str, Any]:
     """A statement with its score, what to do about it, and its versions, those that change most
     first."""
-    versions = run.versions[(run.versions["id"] == row["id"]) & run.versions["tau"].notna()]
+    versions = run.versions[
+        (run.versions["id"] == row["id"]) & run.versions["tau"].notna()
+    ]
     versions = versions.assign(change=versions["tau"] - row["tau"])
     versions = versions.sort_values("change", key=lambda c: -c.abs(), kind="stable")
     value, low, high = (float(row[f"cobias{end}"]) for end in ("", "_low", "_high"))
@@ -120,7 +130,11 @@ def _statement(run: ReliabilityRun, row: pd.Series) -> dict[str, Any]:
         "cobias": around(value, low, high, 0.95, "versions"),
         "fix": _fix(_written(row["flag"])),
         "versions": [
-            {"text": str(v["text"]), "change": v["change"], "said": said_of_change(v["change"])}
+            {
+                "text": str(v["text"]),
+                "change": v["change"],
+                "said": said_of_change(v["change"]),
+            }
             for v in versions.to_dict("records")
         ],
     }
@@ -136,7 +150,13 @@ def said_of_change(change: float) -> str:
     times = math.exp(min(abs(change), 700.0))
     if times < 1.005:
         return "words as likely as before"
-    shown = f"{times:.2g}" if times < 100 else f"{times:,.0f}" if times < 1e6 else "over a million"
+    shown = (
+        f"{times:.2g}"
+        if times < 100
+        else f"{times:,.0f}"
+        if times < 1e6
+        else "over a million"
+    )
     return f"words {shown} × {'less likely' if change > 0 else 'likelier'}"
 
 
@@ -190,7 +210,15 @@ def _picture(scored: pd.DataFrame) -> Figure:
     rows = scored.head(_ROWS)
     many = f"{len(rows)} of {len(scored):,} statements, the lowest COBIAS first. "
     said = rows.assign(said=[brief(text, 60) for text in rows["text"]])
-    columns = ["id", "text", "cobias", "cobias_low", "cobias_high", "stability", "scored"]
+    columns = [
+        "id",
+        "text",
+        "cobias",
+        "cobias_low",
+        "cobias_high",
+        "stability",
+        "scored",
+    ]
     return replace(
         chart(
             "statements",

@@ -40,10 +40,14 @@ def risks_table(opened: Sequence[LoadedRun]) -> Table:
     if first is not None:
         rows += reference_rows(first)
     order = [
-        c for c in COLUMNS if c.startswith("R") or c in ("name", "n_groups", "n_contexts", "n_eff")
+        c
+        for c in COLUMNS
+        if c.startswith("R") or c in ("name", "n_groups", "n_contexts", "n_eff")
     ]
     frame = pd.DataFrame(rows).reindex(columns=order).dropna(axis=1, how="all")
-    note = resampling_note([(one.name, one.run) for one in opened if one.run is not None])
+    note = resampling_note(
+        [(one.name, one.run) for one in opened if one.run is not None]
+    )
     return Table("risks", "Risks of the models", frame, note)
 
 
@@ -53,7 +57,9 @@ def parts_table(opened: Sequence[LoadedRun]) -> Table | None:
     runs = [(run, name) for run, name in runs if run.record.components is not None]
     if not runs:
         return None
-    frame = pd.DataFrame(parts_rows([run for run, _ in runs], [name for _, name in runs]))
+    frame = pd.DataFrame(
+        parts_rows([run for run, _ in runs], [name for _, name in runs])
+    )
     frame = frame.assign(clear=frame["clear"].map({True: "yes", False: "no"}))
     frame = frame.dropna(axis=1, how="all")
     unit = unit_of(runs[0][0])
@@ -84,12 +90,16 @@ def comparison_tables(comparison: Comparison) -> list[Table]:
                 "measure": HEADINGS.get(r.measure, r.measure),
                 "at": r.value,
                 "rank": r.rank,
-                "ranks left open": f"{r.low}" if r.low == r.high else f"{r.low} to {r.high}",
+                "ranks left open": f"{r.low}"
+                if r.low == r.high
+                else f"{r.low} to {r.high}",
             }
             for r in comparison.ranks
         ]
     )
-    sizes = [(d.p, -abs(d.value), d) for d in comparison.by_group if d.value is not None]
+    sizes = [
+        (d.p, -abs(d.value), d) for d in comparison.by_group if d.value is not None
+    ]
     sizes.sort(key=lambda one: (np.inf if one[0] is None else one[0], one[1]))
     groups = pd.DataFrame([_difference(d) for *_, d in sizes])
     rank_note = "Rank 1 is the lowest risk; open are the ranks that the tests of the pairs allow."
@@ -105,7 +115,10 @@ def _difference(d: Difference) -> dict[str, Any]:
         "pair": f"{d.a} − {d.b}",
         **({} if d.group is None else {"group": d.group}),
         "measure": HEADINGS.get(d.measure, d.measure),
-        **{name: getattr(d, name) for name in ("value", "low", "high", "p", "p_corrected")},
+        **{
+            name: getattr(d, name)
+            for name in ("value", "low", "high", "p", "p_corrected")
+        },
     }
 
 
@@ -121,13 +134,25 @@ def groups_table(run: Run) -> Table:
 
 def contexts_table(cells: CellStatistics) -> Table:
     """Every context with its weight, its pull to each category and its effect on volatility."""
-    p = cells.run.preferences  # the weights of a context: their mean where groups differ in them
-    w = p.context_weights if p.context_weights.ndim == 1 else p.context_weights.mean(axis=0)
+    p = (
+        cells.run.preferences
+    )  # the weights of a context: their mean where groups differ in them
+    w = (
+        p.context_weights
+        if p.context_weights.ndim == 1
+        else p.context_weights.mean(axis=0)
+    )
     shown = p.categories[:1] if len(p.categories) == 2 else p.categories
     columns = {"context_id": p.contexts, "template": p.templates or p.contexts}
-    leans = {f"leans to {name}": cells.context_mean[:, y] for y, name in enumerate(shown)}
-    frame = pd.DataFrame({**columns, "weight": w / w.sum(), **leans, "influence": p.influence()})
-    frame = frame.sort_values("weight", ascending=False, kind="stable").reset_index(drop=True)
+    leans = {
+        f"leans to {name}": cells.context_mean[:, y] for y, name in enumerate(shown)
+    }
+    frame = pd.DataFrame(
+        {**columns, "weight": w / w.sum(), **leans, "influence": p.influence()}
+    )
+    frame = frame.sort_values("weight", ascending=False, kind="stable").reset_index(
+        drop=True
+    )
     return Table("contexts", "Contexts", frame, "Leaning: mean of s over the groups.")
 
 
@@ -152,7 +177,10 @@ def factors_table(run: Run) -> Table | None:
     rest = with_ends("of_swing", found.rest)
     rows.append({"factor": "none of them alone", "levels": None, **rest})
     frame = pd.DataFrame(rows).dropna(axis=1, how="all")
-    notes = [resampled(found), *factor_notes(found, clusters=run.record.settings.clusters)]
+    notes = [
+        resampled(found),
+        *factor_notes(found, clusters=run.record.settings.clusters),
+    ]
     return Table("factors", "Shares of the swing", frame, " ".join(notes))
 
 
@@ -164,7 +192,15 @@ def flags_table(run: Run) -> Table:
 
 def settings_table(content: Mapping[str, Any]) -> Table:
     """Settings passed and defaulted, versions, hashes: all of run.json except the results."""
-    skip = {"summary", "plug_in", "counts", "words", "unmeasurable", "factors", "calibration"}
+    skip = {
+        "summary",
+        "plug_in",
+        "counts",
+        "words",
+        "unmeasurable",
+        "factors",
+        "calibration",
+    }
     rows = [
         (key, value)
         for part in content
@@ -172,7 +208,9 @@ def settings_table(content: Mapping[str, Any]) -> Table:
         for key, value in _flat(part, content[part])
     ]
     return Table(
-        "settings", "Settings, versions and hashes", pd.DataFrame(rows, columns=["setting", "is"])
+        "settings",
+        "Settings, versions and hashes",
+        pd.DataFrame(rows, columns=["setting", "is"]),
     )
 
 
@@ -188,4 +226,10 @@ def _flat(name: str, value: Any) -> Iterator[tuple[str, str]]:
 
 def _setting(value: Any) -> str:
     """A value of run.json, which has every digit."""
-    return "none" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
+    return (
+        "none"
+        if value is None
+        else f"{value:.6g}"
+        if isinstance(value, float)
+        else str(value)
+    )

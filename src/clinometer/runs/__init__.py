@@ -7,4 +7,12 @@ from clinometer.runs.read_preferences import read_table, risks
 from clinometer.runs.run import Run
 from clinometer.runs.settings import AuditSettings
 
-__all__ = ["AuditSettings", "Run", "RunFolder", "audit", "compare", "read_table", "risks"]
+__all__ = [
+    "AuditSettings",
+    "Run",
+    "RunFolder",
+    "audit",
+    "compare",
+    "read_table",
+    "risks",
+]

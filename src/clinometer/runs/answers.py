@@ -82,7 +82,9 @@ def require_answers(record: RunRecord, preferences: Preferences) -> None:
     few = share > LARGE and preferences.noisy
     if share <= MOST and seen.any() and not few:
         return
-    raise Unmeasurable(f"{record.model.id}: cannot be measured: {_why(record, share)}", other=share)
+    raise Unmeasurable(
+        f"{record.model.id}: cannot be measured: {_why(record, share)}", other=share
+    )
 
 
 def _why(record: RunRecord, share: float) -> str:
@@ -93,11 +95,17 @@ def _why(record: RunRecord, share: float) -> str:
             "with --chat, or another wording"
         )
     kinds = [("refusals", "refusals"), ("empty", "empty"), ("other", "something else")]
-    parts = [f"{n[f'replies_{k}']:,} {name}" for k, name in kinds if n.get(f"replies_{k}")]
+    parts = [
+        f"{n[f'replies_{k}']:,} {name}" for k, name in kinds if n.get(f"replies_{k}")
+    ]
     return (
         f"of {n['replies']:,} replies only {n['replies_words']:,} are one of the categories "
         f"({', '.join(parts)})"
-        + ("; one that thinks needs more --load reply_tokens=N" if n.get("replies_empty") else "")
+        + (
+            "; one that thinks needs more --load reply_tokens=N"
+            if n.get("replies_empty")
+            else ""
+        )
     )
 
 
@@ -124,7 +132,9 @@ def answered_groups(run: Run) -> list[dict[str, Any]]:
         found["rate"] = means[:, p.categories.index(table.favourable)]
         found["impact_ratio"] = impact_ratios(found["rate"])
     if getattr(table, "scale", None) is not None:
-        found["rating"] = means @ np.array([float(category) for category in p.categories])
+        found["rating"] = means @ np.array(
+            [float(category) for category in p.categories]
+        )
     for name, values in found.items():
         for row, value in zip(rows, values.tolist(), strict=True):
             row[name] = plain(value)

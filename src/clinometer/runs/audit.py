@@ -61,7 +61,13 @@ from clinometer.runs.placebo import EditedQuestions, placebo_of
 from clinometer.runs.protocol import LATE, ProtocolFile, followed, planned_settings
 from clinometer.runs.run import Run
 from clinometer.runs.scores import CellGrid, PreferenceTable, word_counts
-from clinometer.runs.settings import AuditSettings, Contexts, ResolvedAudit, find_contexts, resolve
+from clinometer.runs.settings import (
+    AuditSettings,
+    Contexts,
+    ResolvedAudit,
+    find_contexts,
+    resolve,
+)
 from clinometer.storage.cache import Cache
 from clinometer.storage.resumable import (
     FLUSH_S,
@@ -81,7 +87,9 @@ class AuditCall(Protocol[P]):
     """`audit`: one model gives a run, several give a list of runs."""
 
     @overload
-    def __call__(self, model: str | ModelSpec, *args: P.args, **kwargs: P.kwargs) -> Run: ...
+    def __call__(
+        self, model: str | ModelSpec, *args: P.args, **kwargs: P.kwargs
+    ) -> Run: ...
     @overload
     def __call__(
         self,
@@ -164,7 +172,9 @@ def audit(
             held = _read_before(folder, fresh=fresh)
         record = None if fresh else held
         before = None if record is None else record.identity
-        begun = None if record is None else record.protocol  # which a later plan cannot replace
+        begun = (
+            None if record is None else record.protocol
+        )  # which a later plan cannot replace
         planned = None
         if begun is not None:
             planned = planned_settings(begun)
@@ -172,7 +182,9 @@ def audit(
             planned = plan.protocol.settings
         resolved = resolve(
             options,
-            topic if isinstance(topic, Topic) else load_topic("gender" if topic is None else topic),
+            topic
+            if isinstance(topic, Topic)
+            else load_topic("gender" if topic is None else topic),
             contexts,
             settings=settings,
             model=model,
@@ -195,24 +207,31 @@ def audit(
         keeps = folder.replies if folder else None
         if record is not None and keeps is not None and not beside:
             used = ReplyLog(keeps).used  # a kill may have come before it was recorded
-            record.usage = {k: max(n, used.get(k, 0)) for k, n in {**used, **record.usage}.items()}
+            record.usage = {
+                k: max(n, used.get(k, 0)) for k, n in {**used, **record.usage}.items()
+            }
         load = settings.load
         if record is not None:
             load = begun_load(load, record, added(record.usage, beside))
-        asked = AuditedModel(spec, load, settings.words, resolved.topic.words, readout, keeps)
+        asked = AuditedModel(
+            spec, load, settings.words, resolved.topic.words, readout, keeps
+        )
         stack.enter_context(closing(asked))
         # What was answered before a plan was made is no answer to it.
         use = cache and plan is None and begun is None
         scores = ScoreCache(asked, settings.scoring(), use=use)
         unplanned = held is not None and (
-            held.protocol is None or (plan is not None and held.protocol.sha256 != plan.sha256)
+            held.protocol is None
+            or (plan is not None and held.protocol.sha256 != plan.sha256)
         )
         if record is not None:
             # Refuse other weights under the same name, also where every cell is scored already.
             revision = revision_of(spec, load)
             if revision is not None and record.model.revision != "unknown":
                 now = record.model.model_copy(update={"revision": revision})
-                if folder and not record.finished and folder.unanswered:  # mended, unasked
+                if (
+                    folder and not record.finished and folder.unanswered
+                ):  # mended, unasked
                     record.model = now
                 record.model.check_same(now)
         else:
@@ -220,7 +239,9 @@ def audit(
             cost = resolved.cost(spec)
             record.cost = None if cost is None else cost_record(cost)
         if plan is not None:
-            record.protocol = plan.record(record.protocol, late=LATE if unplanned else None)
+            record.protocol = plan.record(
+                record.protocol, late=LATE if unplanned else None
+            )
         scoring = Scoring(scores, folder, progress, last=resolved.edited is None)
         return _audit_model(record, resolved, folder, scoring, fresh=fresh)
 
@@ -249,7 +270,9 @@ def default_folder(
     name = ModelSpec.parse(model).asked_with(audit.settings.load).name
     limit = audit.settings.max_contexts
     size = [] if limit is None else [str(limit)]
-    stem = "-".join(folder_name(part) for part in (name, topic.name, audit.contexts.name, *size))
+    stem = "-".join(
+        folder_name(part) for part in (name, topic.name, audit.contexts.name, *size)
+    )
     names = (stem if number == 1 else f"{stem}-{number}" for number in count(1))
 
     def is_free(path: Path) -> bool:
@@ -270,7 +293,10 @@ def default_folder(
 
 
 def _audit_reference(
-    spec: ModelSpec, audit: ResolvedAudit, folder: RunFolder | None, protocol: ProtocolRecord | None
+    spec: ModelSpec,
+    audit: ResolvedAudit,
+    folder: RunFolder | None,
+    protocol: ProtocolRecord | None,
 ) -> Run:
     """A model with known preferences. For the random one each outcome is a separate context with
     its probability as weight, so that the risks are exact, without sampling noise."""
@@ -295,7 +321,9 @@ def _audit_reference(
         group_weights=topic.group_weights,
         reference=reference,
         templates=tuple(contexts.templates[c] for c in each),
-        labels={name: tuple(of[c] for c in each) for name, of in contexts.extra.items()},
+        labels={
+            name: tuple(of[c] for c in each) for name, of in contexts.extra.items()
+        },
     )
     info = ModelInfo(name=spec.name, kind="reference", revision="closed form")
     record = new_record(info, topic, contexts, audit.settings)
@@ -339,12 +367,16 @@ def _audit_model(
     """Measure the content of the folder, after `scoring` has added the missing cells, and those of
     irrelevant edits, which `fresh` asks again."""
     topic, settings = audit.topic, audit.settings
-    record.protocol = followed(record.protocol, record.model.id, audit, record.model.revision)
+    record.protocol = followed(
+        record.protocol, record.model.id, audit, record.model.revision
+    )
     counts = word_counts(record)
     grid = CellGrid(topic, audit.contexts, record.chunk_size)
     table = PreferenceTable(grid, counts)
     if folder:
-        for cells, scores in folder.read_scores(words=len(topic.words), cells=len(grid)):
+        for cells, scores in folder.read_scores(
+            words=len(topic.words), cells=len(grid)
+        ):
             table.add(cells, scores)
     if not table.complete():
         scoring.fill(table, record)
@@ -442,8 +474,14 @@ class Scoring:
 
     def beside(self, folder: RunFolder | None) -> Scoring:
         """The scoring of more prompts by the same model, after this one, into another folder."""
-        stage = getattr(self._progress, "stage", None)  # of a command, which shows what it asks
-        progress = self._progress if stage is None else partial(stage, "irrelevant edits", "cells")
+        stage = getattr(
+            self._progress, "stage", None
+        )  # of a command, which shows what it asks
+        progress = (
+            self._progress
+            if stage is None
+            else partial(stage, "irrelevant edits", "cells")
+        )
         other = Scoring(self.cache, folder, progress)
         other._log = self.folder.replies if self.folder else None
         other._counted = self.model.usage()
@@ -461,7 +499,9 @@ class Scoring:
         seen = record.cache
         if seen.looked_up < len(table.grid):
             n_cached = self._fill_from_cache(table, record, first=seen.looked_up)
-            record.cache = CacheRecord(looked_up=len(table.grid), found=seen.found + n_cached)
+            record.cache = CacheRecord(
+                looked_up=len(table.grid), found=seen.found + n_cached
+            )
             self._write(record)
         self._fill_from_model(table, record)
         if self._log and table.complete():
@@ -472,13 +512,17 @@ class Scoring:
                 "same command to resume"
             )
 
-    def _fill_from_cache(self, table: PreferenceTable, record: RunRecord, *, first: int) -> int:
+    def _fill_from_cache(
+        self, table: PreferenceTable, record: RunRecord, *, first: int
+    ) -> int:
         n_cached = 0
         if not self.cache.holds(record.model, table.counts):
             return n_cached
         for start in range(first, len(table.grid), _SLAB):
             cells = table.missing(range(start, min(start + _SLAB, len(table.grid))))
-            cached = self.cache.get(record.model, table.grid.prompts(cells), table.counts)
+            cached = self.cache.get(
+                record.model, table.grid.prompts(cells), table.counts
+            )
             if cached is None:
                 continue
             places, scores = cached
@@ -503,7 +547,9 @@ class Scoring:
         def store(batch: list[tuple[CellBlock, WordScores]]) -> None:
             count_usage()
             if self.folder:
-                self.folder.write_scores([(block.cells, scores) for block, scores in batch])
+                self.folder.write_scores(
+                    [(block.cells, scores) for block, scores in batch]
+                )
             prompts = [prompt for block, _ in batch for prompt in block.prompts]
             scores = WordScores.joined([scores for _, scores in batch])
             self.cache.put(record.model, prompts, scores, table.counts)
@@ -526,7 +572,9 @@ class Scoring:
         try:
             with write_behind(store) if gpu else nullcontext(store) as put:
                 store_as_they_come(
-                    () if table.complete() else scored(),  # open no model if nothing is missing
+                    ()
+                    if table.complete()
+                    else scored(),  # open no model if nothing is missing
                     put,
                     done=table.done(),
                     total=len(table.grid),
@@ -564,9 +612,13 @@ class Moving:
 def _blocks(table: PreferenceTable, *, shuffle: bool) -> Iterator[CellBlock]:
     """The missing cells of each chunk; of an application those of all chunks in random order, so
     that what it remembers from one call to the next meets every group alike."""
-    chunks: Iterable[NDArray[np.int64]] = (table.missing(chunk) for chunk in table.grid.chunks())
+    chunks: Iterable[NDArray[np.int64]] = (
+        table.missing(chunk) for chunk in table.grid.chunks()
+    )
     if shuffle:
-        mixed = np.random.default_rng(0).permutation(table.missing(range(len(table.grid))))
+        mixed = np.random.default_rng(0).permutation(
+            table.missing(range(len(table.grid)))
+        )
         size = table.grid.chunk_size
         chunks = (mixed[start : start + size] for start in range(0, len(mixed), size))
     for cells in chunks:
@@ -624,7 +676,9 @@ class AuditedModel:
             def hear() -> None:  # what is called is set after the model is opened
                 self.heard()
 
-            scorer.keep(ReplyLog(self.replies, lambda: added(paid, scorer.usage()), hear))
+            scorer.keep(
+                ReplyLog(self.replies, lambda: added(paid, scorer.usage()), hear)
+            )
         if readout is None:
             return scorer
         reader = None
@@ -632,7 +686,9 @@ class AuditedModel:
             reader = open_reader(readout.table, readout.attributes, self.load.allowed)
         return ReplyScorer(scorer, readout, chat=self.load.chat, reader=reader)
 
-    def score(self, blocks: Iterable[CellBlock]) -> Iterator[tuple[CellBlock, WordScores]]:
+    def score(
+        self, blocks: Iterable[CellBlock]
+    ) -> Iterator[tuple[CellBlock, WordScores]]:
         """Every block with its scores."""
         scorer = self.scorer
 
@@ -640,7 +696,9 @@ class AuditedModel:
             return block, scorer.score(block.prompts, self.words, block.counts)
 
         if scorer.blocks_at_once > 1:
-            yield from prefetch(work, blocks, by=scorer.blocks_at_once, stop=scorer.halt)
+            yield from prefetch(
+                work, blocks, by=scorer.blocks_at_once, stop=scorer.halt
+            )
         else:
             yield from map(work, blocks)
 
@@ -671,7 +729,9 @@ class ScoreCache:
     a run with cached and fresh cells equals an uncached run up to rounding.
     """
 
-    def __init__(self, model: AuditedModel, scoring: dict[str, Any], *, use: bool = True) -> None:
+    def __init__(
+        self, model: AuditedModel, scoring: dict[str, Any], *, use: bool = True
+    ) -> None:
         self.model = model
         self.scoring = scoring
         self.cache = Cache(limit=None if use else 0)
@@ -750,9 +810,13 @@ class ScoreCache:
         rows = np.column_stack([scores.log_probs, scores.log_coverage, scores.skipped])
         self.cache.put(self._counted(scope, counts), [_item(p) for p in prompts], rows)
 
-    def _counted(self, scope: dict[str, Any], counts: NDArray[np.float64]) -> dict[str, Any]:
+    def _counted(
+        self, scope: dict[str, Any], counts: NDArray[np.float64]
+    ) -> dict[str, Any]:
         """With the categories, if these decide which words are expanded."""
-        plain = self.scoring["words.tolerance"] == 0 or self.scoring["words.single_token"]
+        plain = (
+            self.scoring["words.tolerance"] == 0 or self.scoring["words.single_token"]
+        )
         if plain or self.model.readout is not None:
             return scope
         digest = hashlib.sha256(repr(counts.tolist()).encode()).hexdigest()

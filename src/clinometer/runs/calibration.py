@@ -61,7 +61,9 @@ def labelled(
         return confusion, None
     several = sorted({groups[key] for key in people if key in groups})
     try:
-        parts = [confused([k for k in people if groups.get(k) == group]) for group in several]
+        parts = [
+            confused([k for k in people if groups.get(k) == group]) for group in several
+        ]
     except SettingsError:
         return confusion, None
     return confusion, unlike(parts) if len(parts) > 1 else None
@@ -88,17 +90,23 @@ def errors_by_group(
     by_group: dict[str, Counter[bool]] = defaultdict(Counter)
     for key, said in people.items():
         if key in judge and key in groups:
-            by_group[groups[key]][said.strip().casefold() != judge[key].strip().casefold()] += 1
+            by_group[groups[key]][
+                said.strip().casefold() != judge[key].strip().casefold()
+            ] += 1
     total = sum(by_group.values(), Counter[bool]())
     made = []
     for group, counts in by_group.items():
         table = np.array([[c[True], c[False]] for c in (counts, total - counts)])
         p = min(1.0, float(fisher_exact(table).pvalue) * len(by_group))
-        made.append(GroupErrors(group, counts.total(), share(counts[True], counts.total()), p))
+        made.append(
+            GroupErrors(group, counts.total(), share(counts[True], counts.total()), p)
+        )
     return sorted(made, key=lambda one: -one.errors.value)
 
 
-def calibrate(run: Run, confusion: Confusion, *, groups_alike: float | None = None) -> Run:
+def calibrate(
+    run: Run, confusion: Confusion, *, groups_alike: float | None = None
+) -> Run:
     """The run with its calibration, which is written to its folder.
 
     The categories of the confusion must be those of the run. `groups_alike` is the p-value of
@@ -145,7 +153,12 @@ COLUMNS = ("id", "group", "question", "reply", "judge")
 
 
 def sample_replies(
-    run: Run, n: int, *, seed: int = 0, topic: Topic | None = None, allowed: Allowed = NOTHING
+    run: Run,
+    n: int,
+    *,
+    seed: int = 0,
+    topic: Topic | None = None,
+    allowed: Allowed = NOTHING,
 ) -> list[dict[str, str]]:
     """n of a run's sampled replies, each with its group, its question, and the category that the
     run's readout gives it ("other" for none). Every reply is equally likely to be chosen.
@@ -175,12 +188,20 @@ def sample_replies(
     chosen = np.random.default_rng(seed).permutation(len(replies))[:n]
     picked = [replies[i] for i in chosen]
     templates = run.preferences.templates or run.preferences.contexts
-    attributes = {name: tuple(texts) for name, texts in run.record.topic.attributes.items()}
+    attributes = {
+        name: tuple(texts) for name, texts in run.record.topic.attributes.items()
+    }
     shown = [
-        _question(cell_prompt(run, run.preferences.groups[x], templates[c])[0], attributes, table)
+        _question(
+            cell_prompt(run, run.preferences.groups[x], templates[c])[0],
+            attributes,
+            table,
+        )
         for x, c, _, _ in picked
     ]
-    read = open_reader(table, attributes, allowed).read([text for *_, text in picked], shown)
+    read = open_reader(table, attributes, allowed).read(
+        [text for *_, text in picked], shown
+    )
     return [
         {
             "id": f"{x + 1}.{c + 1}.{k + 1}",
@@ -207,4 +228,6 @@ def write_replies(path: Path, rows: Sequence[dict[str, str]]) -> None:
     import pandas as pd  # loads slowly
 
     with output_file(path) as new:
-        new.write_text(csv_text(pd.DataFrame(list(rows), columns=list(COLUMNS))), encoding="utf-8")
+        new.write_text(
+            csv_text(pd.DataFrame(list(rows), columns=list(COLUMNS))), encoding="utf-8"
+        )

@@ -81,7 +81,9 @@ def compare(
             "clinometer.measure.compare takes arrays"
         )
     if align not in ALIGN:
-        raise SettingsError(f"align: expected one of {', '.join(ALIGN)}, found {align!r}")
+        raise SettingsError(
+            f"align: expected one of {', '.join(ALIGN)}, found {align!r}"
+        )
     runs = [m for m in opened if isinstance(m, Run)]
     of_runs = iter(run_names(runs))
     called = names or [
@@ -94,7 +96,9 @@ def compare(
             _check(runs, called)
             align = "common"  # the remaining differences are nested samples
         drawn = [run.record.contexts.drawn for run in runs]
-        first = each[int(np.argmin([np.inf if one is None else one.n for one in drawn]))]
+        first = each[
+            int(np.argmin([np.inf if one is None else one.n for one in drawn]))
+        ]
     measured_by = [
         ", ".join(f"{key} {value}" for key, value in p.grid.criterion.to_dict().items())
         for p in (first, *each)
@@ -114,10 +118,19 @@ def compare(
     contexts = [c for c in first.contexts if all(c in p.contexts for p in each)]
     if not groups or not (contexts or align == "groups"):
         what = "a group" if not groups else "a context"
-        other = "" if not groups else '; align="groups" (--align groups) pairs the groups alone'
-        raise RunError(f"compare: expected runs with {what} in common, found none{other}")
+        other = (
+            ""
+            if not groups
+            else '; align="groups" (--align groups) pairs the groups alone'
+        )
+        raise RunError(
+            f"compare: expected runs with {what} in common, found none{other}"
+        )
     for name, one in zip(called, each, strict=False):
-        if align == "same" and (len(one.groups), len(one.contexts)) != (len(groups), len(contexts)):
+        if align == "same" and (len(one.groups), len(one.contexts)) != (
+            len(groups),
+            len(contexts),
+        ):
             raise RunError(
                 f"compare: {name} has other groups or contexts than the first; "
                 'align="common" compares what they share, align="groups" their groups'
@@ -151,7 +164,10 @@ def compare(
 def on_one_scale(preferences: Sequence[Preferences]) -> list[Preferences]:
     """Scores on the union of their scales: a run in which nobody got a 1 or a 10 is on the same
     scale as one in which somebody did. Others as they are."""
-    scales = [p.criterion.points if isinstance(p.criterion, Criterion) else () for p in preferences]
+    scales = [
+        p.criterion.points if isinstance(p.criterion, Criterion) else ()
+        for p in preferences
+    ]
     union = tuple(sorted(set().union(*scales)))
     if not all(scales) or all(scale == union for scale in scales):
         return list(preferences)
@@ -161,13 +177,18 @@ def on_one_scale(preferences: Sequence[Preferences]) -> list[Preferences]:
         for point, name in zip(scale, p.categories, strict=True)
     }
     return [
-        p if scale == union else _on_scale(p, scale, union, tuple(names[at] for at in union))
+        p
+        if scale == union
+        else _on_scale(p, scale, union, tuple(names[at] for at in union))
         for p, scale in zip(preferences, scales, strict=True)
     ]
 
 
 def _on_scale(
-    p: Preferences, scale: Sequence[float], union: tuple[float, ...], names: tuple[str, ...]
+    p: Preferences,
+    scale: Sequence[float],
+    union: tuple[float, ...],
+    names: tuple[str, ...],
 ) -> Preferences:
     """With the points that nobody got, each with no answer."""
     at = [union.index(point) for point in scale]
@@ -177,7 +198,9 @@ def _on_scale(
         new[..., at] = values
         return np.where(np.isnan(values).any(axis=-1, keepdims=True), np.nan, new)
 
-    reference = wider(p.reference) if isinstance(p.reference, np.ndarray) else p.reference
+    reference = (
+        wider(p.reference) if isinstance(p.reference, np.ndarray) else p.reference
+    )
     return replace(
         p,
         values=wider(p.values),
@@ -213,7 +236,9 @@ def resampling_note(runs: Sequence[tuple[str, Run]]) -> str:
     for name, run in runs:
         if run.record.model.kind != "reference":
             label = run.record.settings.clusters
-            units[name] = "contexts" if label is None else f"clusters of contexts by {label}"
+            units[name] = (
+                "contexts" if label is None else f"clusters of contexts by {label}"
+            )
     if len(set(units.values())) < 2:
         return ""
     each = ", ".join(f"{unit} for {name}" for name, unit in units.items())
@@ -243,7 +268,8 @@ def _check(runs: Sequence[Run], names: Sequence[str]) -> None:
     first = runs[0]
     for other, name in zip(runs[1:], names[1:], strict=False):
         same = {
-            "about another topic": first.record.topic.sha256 == other.record.topic.sha256,
+            "about another topic": first.record.topic.sha256
+            == other.record.topic.sha256,
             "in other contexts": same_contexts(first, other),
         }
         for differently in same:
@@ -289,7 +315,9 @@ def compared(
     if align is None:
         align = "groups" if only_contexts_differ(runs) else "same"
     comparison = compare(*runs, names=names, align=align, **how)
-    said = comparison_findings(comparison, one=group_noun(runs[0]), many=noun_of(runs[0])[0])
+    said = comparison_findings(
+        comparison, one=group_noun(runs[0]), many=noun_of(runs[0])[0]
+    )
     if len(runs) > 2:
         lean = leaning_models(runs, comparison.models)
         first = () if lean is None else (lean,)
@@ -319,7 +347,9 @@ def runs_findings(runs: Sequence[Run], names: Sequence[str]) -> tuple[Finding, .
         because = "about different groups, which clinometer compare --align common puts together"
     else:
         try:
-            return compared(runs, names, level=runs[0].record.settings.level).findings[:1]
+            return compared(runs, names, level=runs[0].record.settings.level).findings[
+                :1
+            ]
         except ClinometerError as error:
             because = f"that cannot be compared in pairs: {error}"
     values = sorted(run.risks.R.value for run in runs)
@@ -338,7 +368,10 @@ def comparison_findings(
         pairs = list(comparison.overall)
     whole = [d for d in pairs if d.measure == pairs[0].measure]
     order = [(d.a, d.b) for d in whole]
-    each = [difference(d, comparison) for d in sorted(pairs, key=lambda d: order.index((d.a, d.b)))]
+    each = [
+        difference(d, comparison)
+        for d in sorted(pairs, key=lambda d: order.index((d.a, d.b)))
+    ]
     single = [groups_of_pair(comparison, d, one, many) for d in whole]
     head = (_of_all(comparison, whole),) if len(whole) > 1 else ()
     return (*head, *each, *(said for said in single if said is not None))
@@ -375,7 +408,10 @@ def _of_all(comparison: Comparison, pairs: Sequence[Difference]) -> Finding:
         sure,
         tuple(values),
         tally={"clear": len(clear), UNDECIDED: len(pairs) - len(clear)},
-        numbers={"lowest": Estimate(values[lowest]), "highest": Estimate(values[highest])},
+        numbers={
+            "lowest": Estimate(values[lowest]),
+            "highest": Estimate(values[highest]),
+        },
         words=words,
     )
 
@@ -396,7 +432,9 @@ def difference(d: Difference, comparison: Comparison) -> Finding:
     if d.clear_sign(comparison.level):
         sure, way = "clear", "higher" if number.value > 0 else "lower"
         known = number.low is not None
-        beside = ends(number, size=True) if known else f" (p {p_relation(d.p_corrected)})"
+        beside = (
+            ends(number, size=True) if known else f" (p {p_relation(d.p_corrected)})"
+        )
         text = f"{a} has a clearly {way} {what} than {b}: by {risk(abs(number.value))}{beside}."
     elif number.low is None:
         sure = "cannot tell"
@@ -425,12 +463,24 @@ def groups_of_pair(
     """Which groups differ clearly between two models, after the correction for all of them; None
     for a risk that single groups do not have."""
     measure = pair.measure.replace("R", "r", 1)
-    rows = [d for d in comparison.by_group if (d.a, d.b, d.measure) == (pair.a, pair.b, measure)]
+    rows = [
+        d
+        for d in comparison.by_group
+        if (d.a, d.b, d.measure) == (pair.a, pair.b, measure)
+    ]
     if not rows:
         return None
-    clear = [d for d in rows if d.p_corrected is not None and d.p_corrected <= 1 - comparison.level]
+    clear = [
+        d
+        for d in rows
+        if d.p_corrected is not None and d.p_corrected <= 1 - comparison.level
+    ]
     a, b = brief(pair.a, 40), brief(pair.b, 40)
-    text, numbers, words = f"No single {one} differs clearly between {a} and {b}.", {}, {}
+    text, numbers, words = (
+        f"No single {one} differs clearly between {a} and {b}.",
+        {},
+        {},
+    )
     if clear:
         top = max(clear, key=lambda d: abs(d.value or 0.0))
         words["most"], numbers["p"] = top.group or "", Estimate(top.p_corrected or 0.0)
@@ -445,11 +495,14 @@ def groups_of_pair(
     return Finding("groups", text, sure, who, tally=tally, numbers=numbers, words=words)
 
 
-def shift_finding(moved: Sequence[Shift], who: Sequence[str], unit: str, units: str) -> Finding:
+def shift_finding(
+    moved: Sequence[Shift], who: Sequence[str], unit: str, units: str
+) -> Finding:
     """Who gets more or less from the first of two runs than from the second: first kinds of people,
     then single groups."""
     clear = sorted(
-        (s for s in moved if s.clear), key=lambda s: (not s.column, -abs(s.change.value))
+        (s for s in moved if s.clear),
+        key=lambda s: (not s.column, -abs(s.change.value)),
     )
     groups = {s.name: s.change for s in clear[: 2 * NAMED]}
     numbers = {} if clear else ruled_out(s.change for s in moved)
@@ -457,7 +510,10 @@ def shift_finding(moved: Sequence[Shift], who: Sequence[str], unit: str, units: 
     sure: Sure = "unclear"
     if clear:
         sure, left = "clear", len(clear) - len(groups)
-        said = [f"{brief(name, 40)} {more_or_less(one, unit)}" for name, one in groups.items()]
+        said = [
+            f"{brief(name, 40)} {more_or_less(one, unit)}"
+            for name, one in groups.items()
+        ]
         others = f"; {left} more shift clearly" if left > 0 else ""
         text = f"Measured from the mean, {a} gives {listed(said)} than {b}{others}."
     elif numbers:
@@ -470,7 +526,14 @@ def shift_finding(moved: Sequence[Shift], who: Sequence[str], unit: str, units: 
     tally = {"clear": len(clear), UNDECIDED: len(moved) - len(clear)}
     words = {"unit": unit}
     return Finding(
-        "shifts", text, sure, tuple(who), tally=tally, groups=groups, numbers=numbers, words=words
+        "shifts",
+        text,
+        sure,
+        tuple(who),
+        tally=tally,
+        groups=groups,
+        numbers=numbers,
+        words=words,
     )
 
 
@@ -479,7 +542,9 @@ def leaning(runs: Sequence[Run]) -> list[int]:
     splits = [run.record.components for run in runs]
     p = [1.0 if one is None or one.p is None else one.p for one in splits]
     corrected = holm(p)
-    return [i for i, run in enumerate(runs) if corrected[i] <= 1 - run.record.settings.level]
+    return [
+        i for i, run in enumerate(runs) if corrected[i] <= 1 - run.record.settings.level
+    ]
 
 
 def leaning_models(runs: Sequence[Run], names: Sequence[str]) -> Finding | None:
@@ -515,6 +580,9 @@ def edited_models(runs: Sequence[Run]) -> Finding | None:
         f"the answer more than another {group_noun(runs[0])} does in {more} of "
         f"{counted(len(asked), 'model')}, clearly in {clear}."
     )
-    tally, numbers = {"more": more, "less": len(asked) - more}, {"clear": Estimate(clear)}
+    tally, numbers = (
+        {"more": more, "less": len(asked) - more},
+        {"clear": Estimate(clear)},
+    )
     sure: Sure = "clear" if clear else "unclear"
     return Finding("edited models", text, sure, tally=tally, numbers=numbers)

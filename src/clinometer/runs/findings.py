@@ -22,7 +22,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from clinometer.display.numbers import IN_SENTENCES, between, counted, p_relation, percent, risk
+from clinometer.display.numbers import (
+    IN_SENTENCES,
+    between,
+    counted,
+    p_relation,
+    percent,
+    risk,
+)
 from clinometer.display.text import Plain, brief, proper
 from clinometer.measure import Estimate, Preferences, RiskReport
 from clinometer.measure.components import Components
@@ -147,7 +154,9 @@ def ends(number: Estimate, digits: int = 3, *, size: bool = False) -> str:
         return ""
     low, high = number.low, number.high
     if size:
-        low, high = sorted((max(low, 0.0), high) if number.value > 0 else (max(-high, 0.0), -low))
+        low, high = sorted(
+            (max(low, 0.0), high) if number.value > 0 else (max(-high, 0.0), -low)
+        )
     if digits == 3:
         return f" ({between(low, high, to=' to ')})"
     return f" ({minus(f'{low:.{digits}f}')} to {minus(f'{high:.{digits}f}')})"
@@ -177,7 +186,9 @@ def more_or_less(lean: Estimate, unit: str, often: str = "") -> str:
 def ruled_out(differences: Iterable[Estimate]) -> dict[str, Estimate]:
     """The size that the intervals of all differences rule out; nothing where one has none."""
     ends = [(d.low, d.high) for d in differences]
-    known = [max(-low, high) for low, high in ends if low is not None and high is not None]
+    known = [
+        max(-low, high) for low, high in ends if low is not None and high is not None
+    ]
     return {"ruled out": Estimate(max(known))} if len(known) == len(ends) else {}
 
 
@@ -282,7 +293,9 @@ class Facts:
         R = self.report.R
         plain = R.value if self.p.answers is None else self.p.decompose().R.value
         return (
-            max(R.value, R.high or 0.0, plain) <= ROUNDING and not self.clear and not self.p.noisy
+            max(R.value, R.high or 0.0, plain) <= ROUNDING
+            and not self.clear
+            and not self.p.noisy
         )
 
     @property
@@ -336,7 +349,9 @@ class Facts:
     def extremes(self, values: FloatArray, among: Sequence[int]) -> dict[str, Estimate]:
         """The groups with the highest and the lowest value, by name; of one group, that one."""
         order = sorted(among, key=lambda x: -values[x])
-        return {self.called(x): Estimate(float(values[x])) for x in order[:1] + order[-1:]}
+        return {
+            self.called(x): Estimate(float(values[x])) for x in order[:1] + order[-1:]
+        }
 
     def tally(self, sides: Mapping[str, str]) -> dict[str, int]:
         """How many groups are clearly on which side, by category; with the undecided, all seen."""
@@ -348,7 +363,9 @@ class Facts:
         left = tally[UNDECIDED]
         return f"; {left} {are(left)} {as_}" if left else ""
 
-    def said(self, kind: str, text: str, sure: Sure = "described", **parts: Any) -> Finding:
+    def said(
+        self, kind: str, text: str, sure: Sure = "described", **parts: Any
+    ) -> Finding:
         """A finding of this run."""
         return Finding(kind, text, sure, (self.name,), **parts)
 
@@ -455,7 +472,9 @@ def statements(f: Facts) -> tuple[Finding, ...]:
     people = kinds_of_people(f)
     first = headline(f)
     leads = people is not None and people.sure == "clear"
-    heads = (first,) if people is None else (people, first) if leads else (first, people)
+    heads = (
+        (first,) if people is None else (people, first) if leads else (first, people)
+    )
     rest = (parts(f), placebo(f), size(f), steady(f), shared(f), shuffled(f))
     return (*heads, *(one for one in rest if one is not None))
 
@@ -483,9 +502,14 @@ def leans(f: Facts) -> Finding:
     return f.said("leans", text, f.sure, tally=tally, groups=groups, words=words)
 
 
-def _leaning(f: Facts, tally: Mapping[str, int], groups: Mapping[str, Estimate], share: str) -> str:
+def _leaning(
+    f: Facts, tally: Mapping[str, int], groups: Mapping[str, Estimate], share: str
+) -> str:
     total, many = len(f.seen), f.nouns.many
-    each = [f"{name if total > 1 else ''} {percent(one.value)}" for name, one in groups.items()]
+    each = [
+        f"{name if total > 1 else ''} {percent(one.value)}"
+        for name, one in groups.items()
+    ]
     named = f"{', '.join(one.lstrip() for one in each)} {share}"
     if len(each) == 1 and total > 1:
         named = f"furthest: {named}"
@@ -495,7 +519,9 @@ def _leaning(f: Facts, tally: Mapping[str, int], groups: Mapping[str, Estimate],
     sides = {side: n for side, n in tally.items() if side != UNDECIDED}
     clearly = "" if f.exact else " clearly"
     if not sides:
-        for_none = f"for none of {total} {many}" if total > 1 else f"to neither for {whom}"
+        for_none = (
+            f"for none of {total} {many}" if total > 1 else f"to neither for {whom}"
+        )
         return f"{f.who} leans{clearly} {for_none} ({named}){f.whole}."
     first = f" of {total} {many}"
     to = []
@@ -520,7 +546,10 @@ def _counts(f: Facts, tally: Mapping[str, int], mean: str, lean: str) -> str:
     if not sides:
         return f"; no {lean} the {total} {many} is clear{f.whole}"
     (n, first), *further = sides
-    said = [f"{n} of {total} {many} {are(n)} clearly {first}", *(f"{n} {s}" for n, s in further)]
+    said = [
+        f"{n} of {total} {many} {are(n)} clearly {first}",
+        *(f"{n} {s}" for n, s in further),
+    ]
     return f"; {listed(said)} {mean}{f.undecided(tally)}"
 
 
@@ -528,14 +557,18 @@ def rates(f: Facts) -> Finding:
     """Who gets the favourable answer most and least often."""
     y, two = f.favourable or 0, len(f.words) == 2
     values = f.shares[:, y]
-    sides = dict.fromkeys(f.report.categories, "below" if two and f.relative else "away from")
+    sides = dict.fromkeys(
+        f.report.categories, "below" if two and f.relative else "away from"
+    )
     if two and f.relative:
         sides[f.report.categories[y]] = "above"
     weights = f.report.group_weights[f.seen]
     mean = float(weights @ values[f.seen] / weights.sum())
     tally, answer = f.tally(sides), f.words[y]
     far = f.extremes(values, f.seen)
-    if f.clear and f.sure == "clear" and "above" in sides.values():  # none that may be at the mean
+    if (
+        f.clear and f.sure == "clear" and "above" in sides.values()
+    ):  # none that may be at the mean
         far = f.extremes(values, f.clear)
         (a, *_), (*_, b) = far, far
         if far[a].value < mean:
@@ -567,13 +600,19 @@ def rates(f: Facts) -> Finding:
         about = "about " if several and apart > 0 else ""
         text = f"{start} {answer} in {about}{most}{cases}{everyone}{counts}."
     else:
-        points = f"{100 * apart:.0f}" if 100 * apart >= 0.95 else percent(apart).removesuffix(" %")
+        points = (
+            f"{100 * apart:.0f}"
+            if 100 * apart >= 0.95
+            else percent(apart).removesuffix(" %")
+        )
         text = (
             f"{start} {answer} in {most}{cases} {a} and in {least} {b}, {points} "
             f"percentage point{'' if points == '1' else 's'} apart{counts}."
         )
     words = {"answer": answer}
-    return f.said("rates", text, f.sure, tally=tally, groups=groups, numbers=numbers, words=words)
+    return f.said(
+        "rates", text, f.sure, tally=tally, groups=groups, numbers=numbers, words=words
+    )
 
 
 def scores(f: Facts) -> Finding:
@@ -589,8 +628,12 @@ def scores(f: Facts) -> Finding:
         each = [f"{name} ({mean.value:.2f})" for name, mean in groups.items()]
         rated = each[0] if len(each) == 1 else f"{each[0]} highest and {each[1]} lowest"
         scale = f"on a scale of {f.points[0]:g} to {f.points[-1]:g}"
-        text = f"{f.who} rates {rated} {scale}{_counts(f, tally, f.reference, 'lean of')}."
-        return f.said("scores", text, f.sure, tally=tally, groups=groups, numbers=numbers)
+        text = (
+            f"{f.who} rates {rated} {scale}{_counts(f, tally, f.reference, 'lean of')}."
+        )
+        return f.said(
+            "scores", text, f.sure, tally=tally, groups=groups, numbers=numbers
+        )
     level = f.report.R.level or 0.95
     away = {x: _signed(f.leans[x], top, length, level) for x in f.seen}
     order = sorted(f.clear, key=lambda x: -abs(away[x].value))
@@ -611,7 +654,11 @@ def scores(f: Facts) -> Finding:
         text = f"{f.who} gives {_given(groups)} than {average}{rest}."
     else:
         out = numbers.get("ruled out")
-        ruled = f"; more than {out.value:.2f} points is ruled out for all of them" if out else ""
+        ruled = (
+            f"; more than {out.value:.2f} points is ruled out for all of them"
+            if out
+            else ""
+        )
         text = (
             f"{f.who} gives no {f.nouns.one} clearly more or less than {average} over {f.basis}"
             f"{f.whole or ruled}."
@@ -626,7 +673,9 @@ def _signed(lean: GroupLean, top: str, length: float, level: float) -> Estimate:
     if lean.low is None or lean.high is None:
         return Estimate(value)
     low, high = sorted((sign * lean.low, sign * lean.high))
-    return Estimate(value, min(low, value), max(high, value), level, "interval of the decision")
+    return Estimate(
+        value, min(low, value), max(high, value), level, "interval of the decision"
+    )
 
 
 def _given(groups: Mapping[str, Estimate]) -> str:
@@ -653,7 +702,10 @@ def kinds_of_people(f: Facts) -> Finding | None:
         words["answer"] = f.words[f.favourable]
     if groups:
         often = " often" if "answer" in words else ""
-        each = [f"{more_or_less(lean, f.unit, often)} for {name}" for name, lean in groups.items()]
+        each = [
+            f"{more_or_less(lean, f.unit, often)} for {name}"
+            for name, lean in groups.items()
+        ]
         verb = f"answers {words['answer']}" if often else "gives"
         text = f"{f.who} {verb} {listed(each)} than on average."
     else:
@@ -662,7 +714,9 @@ def kinds_of_people(f: Facts) -> Finding | None:
         text = f"No kind of people ({listed(f.columns)}) clearly gets another answer{ruled}."
     tally = {"clear": len(clear), UNDECIDED: len(f.kinds) - len(clear)}
     sure: Sure = "exact" if f.exact else "clear" if clear else "unclear"
-    return f.said("kinds", text, sure, tally=tally, groups=groups, numbers=numbers, words=words)
+    return f.said(
+        "kinds", text, sure, tally=tally, groups=groups, numbers=numbers, words=words
+    )
 
 
 def shown(run: Run, f: Facts) -> Finding | None:
@@ -680,7 +734,9 @@ def shown(run: Run, f: Facts) -> Finding | None:
         tally[f"{kind}s"] = sum(one.category is not None for one in found)
         numbers[f"{kind}s"] = Estimate(float(np.ptp(p.grid.mean(p.values) @ worth)))
     moving = [kind for kind, n in tally.items() if n]
-    clear = {f.p.groups[x] for x in f.clear}  # of all: what is said of its kind must not deny it
+    clear = {
+        f.p.groups[x] for x in f.clear
+    }  # of all: what is said of its kind must not deny it
     still = [f"{kind}s" for kind, p in kinds.items() if not clear & {*p.groups}]
     still = [kind for kind in still if not tally[kind]]
     if not moving and not still:
@@ -688,7 +744,9 @@ def shown(run: Run, f: Facts) -> Finding | None:
     if moving and still:
         verdict = f"{listed(moving)} move the answer, {listed(still)} do not clearly"
     elif moving:
-        verdict = f"{listed(moving)} {'both' if len(moving) == 2 else 'all'} move the answer"
+        verdict = (
+            f"{listed(moving)} {'both' if len(moving) == 2 else 'all'} move the answer"
+        )
     elif len(still) == 1:
         verdict = f"{still[0]} do not clearly move the answer"
     else:
@@ -696,7 +754,9 @@ def shown(run: Run, f: Facts) -> Finding | None:
     apart = [f"{amount(one.value, unit)} among {kind}" for kind, one in numbers.items()]
     text = f"{capital(verdict)}: it differs by {listed(apart)}."
     sure: Sure = "exact" if f.exact else "clear" if moving else "unclear"
-    return f.said("shown", text, sure, tally=tally, numbers=numbers, words={"unit": unit})
+    return f.said(
+        "shown", text, sure, tally=tally, numbers=numbers, words={"unit": unit}
+    )
 
 
 # --- What follows a headline -----------------------------------------------------------------
@@ -709,7 +769,11 @@ def parts(f: Facts) -> Finding | None:
     if split is None or not f.relative or split.total <= ROUNDING:
         return None
     each = {"lean": split.lean, "swing": split.swing, "dice": split.dice}
-    numbers = {name: deviation(part, f.factor) for name, part in each.items() if part is not None}
+    numbers = {
+        name: deviation(part, f.factor)
+        for name, part in each.items()
+        if part is not None
+    }
     n = digits(f.unit)
     shown = {name: f"{one.value:.{n}f}{ends(one, n)}" for name, one in numbers.items()}
     said = [f"the steady lean of {f.nouns.many} is {shown['lean']} {f.unit}"]
@@ -731,7 +795,10 @@ def deviation(variance: Estimate, factor: float = 1.0) -> Estimate:
     if variance.low is None or variance.high is None:
         return Estimate(root(variance.value))
     return replace(
-        variance, value=root(variance.value), low=root(variance.low), high=root(variance.high)
+        variance,
+        value=root(variance.value),
+        low=root(variance.low),
+        high=root(variance.high),
     )
 
 
@@ -758,7 +825,9 @@ def placebo(f: Facts) -> Finding | None:
     )
     given = {"groups": groups, "edit": edit, "ratio": asked.ratio}
     given |= {"least": asked.low, "most": asked.high}
-    numbers = {name: Estimate(value) for name, value in given.items() if value is not None}
+    numbers = {
+        name: Estimate(value) for name, value in given.items() if value is not None
+    }
     sure: Sure = "clear" if (asked.low or 0) > 1 or (asked.high or 9) < 1 else "unclear"
     return f.said("placebo", text, sure, numbers=numbers, words={"unit": f.unit})
 
@@ -768,7 +837,9 @@ def size(f: Facts) -> Finding:
     R, criterion = f.report.R, f.report.criterion
     numbers, unit = {"R": R}, ""
     interval = "" if R.low is None else between(R.low, R.high, to=" to ")
-    if R.low == 0 and f.clear:  # wide from few contexts, but some group leans: R is not 0
+    if (
+        R.low == 0 and f.clear
+    ):  # wide from few contexts, but some group leans: R is not 0
         interval = f"above 0, up to {risk(R.high)}"
     inside = [interval] if interval else []
     if criterion.points:
@@ -786,7 +857,8 @@ def size(f: Facts) -> Finding:
     if R.low is None and R.note:
         about = f"no interval: {R.note}"
     text = (
-        f"R is {risk(R.value)}{unit}{beside}, the distance from {f.reference}; {contexts}; {about}."
+        f"R is {risk(R.value)}{unit}{beside}, the distance from {f.reference}; "
+        f"{contexts}; {about}."
     )
     sure: Sure = "clear" if f.clear or (R.low or 0.0) > 0 else "unclear"
     if f.exact or R.low is None or f.too_few:
@@ -821,7 +893,9 @@ def _how_steady(f: Facts, share: Estimate, sure: Sure) -> str:
     low, high = share.low, share.high
     if sure == "cannot tell" or low is None or high is None:
         few = "so few replies" if f.p.noisy else f.basis
-        return f"How much of R is steady and how much {swings} cannot be told from {few}."
+        return (
+            f"How much of R is steady and how much {swings} cannot be told from {few}."
+        )
     if low >= 0.95:
         return f"Nearly all of R {swings}."
     if high <= 0.05:
@@ -843,14 +917,18 @@ def shared(f: Facts) -> Finding | None:
         numbers["shuffled"] = f.floor.R_between
         chance = f" ({risk(f.floor.R_between.value)} with shuffled words)"
     one, many = f.nouns.one, f.nouns.many
-    of_groups = f"{many} differ by {risk(apart.value)} in the same {f.nouns.context}{chance}"
+    of_groups = (
+        f"{many} differ by {risk(apart.value)} in the same {f.nouns.context}{chance}"
+    )
     common = risk(same.value)
     text = f"{common} of R is the same for every {one}, and {of_groups}."
     least, most = (e.value if e.low is None else e.low for e in (same, apart))
     if least > (apart.value if apart.high is None else apart.high):
         text = f"Most of R is the same for every {one} ({common}); {of_groups}."
     elif most > (same.value if same.high is None else same.high):
-        text = f"Most of R differs between {many}: {of_groups}; {common} is common to all."
+        text = (
+            f"Most of R differs between {many}: {of_groups}; {common} is common to all."
+        )
     return f.said("shared", text, numbers=numbers)
 
 
@@ -916,7 +994,11 @@ def factors(record: RunRecord) -> Finding | None:
     """What the swing between contexts goes with, the largest share first; None where nothing is
     known of any share."""
     shares = record.factors
-    named = [] if shares is None else [(one.name, one.share) for one in shares.factors if one.share]
+    named = (
+        []
+        if shares is None
+        else [(one.name, one.share) for one in shares.factors if one.share]
+    )
     if shares is None or not named:
         return None
     if all(e.low == 0 and e.high == 1 for e in (*dict(named).values(), shares.rest)):
@@ -929,8 +1011,12 @@ def factors(record: RunRecord) -> Finding | None:
         inside = ""
         if one.low is not None and one.high is not None:
             inside = f" ({share_range(one.low, one.high)})"
-        parts.append(f"{percent(one.value)}{inside}{'' if parts else ' goes'} with {name}")
-    return Finding("factors", f"Of the swing between contexts {', '.join(parts)}.", groups=groups)
+        parts.append(
+            f"{percent(one.value)}{inside}{'' if parts else ' goes'} with {name}"
+        )
+    return Finding(
+        "factors", f"Of the swing between contexts {', '.join(parts)}.", groups=groups
+    )
 
 
 def judged(record: RunRecord) -> Finding | None:
@@ -978,13 +1064,19 @@ def strongest_case(run: Run) -> Finding | None:
     size = np.abs(apart)
     if f.clear:
         ways = np.zeros(len(f.groups))
-        ways[f.clear] = [1 if f.leans[x].category == p.categories[-1] else -1 for x in f.clear]
+        ways[f.clear] = [
+            1 if f.leans[x].category == p.categories[-1] else -1 for x in f.clear
+        ]
         size = np.where(ways[:, None] != 0, apart * ways[:, None], np.nan)
     x, c = (int(i) for i in np.unravel_index(np.nanargmax(size), apart.shape))
     case = p.labels[CASE][c] if CASE in p.labels else p.contexts[c]
     if CASE not in p.labels and p.templates:
         case = question_label(p.templates[c])
-    score, off, answers = float(scores[x, c]), float(apart[x, c]), int(np.isfinite(apart).sum())
+    score, off, answers = (
+        float(scores[x, c]),
+        float(apart[x, c]),
+        int(np.isfinite(apart).sum()),
+    )
     numbers, each = {"apart": Estimate(off), "answers": Estimate(answers)}, ""
     if p.replies > 1:
         numbers["replies"] = Estimate(p.replies)
@@ -1008,7 +1100,11 @@ def next_step(
     if thin or first.sure in ("unclear", "cannot tell"):
         return "more of them, or more replies" if replies else "more of them"
     which = "one of them" if first.kind in ("models", "leaning models") else "it"
-    return f"hold the next model to {which} with clinometer gate" if first.sure == "clear" else ""
+    return (
+        f"hold the next model to {which} with clinometer gate"
+        if first.sure == "clear"
+        else ""
+    )
 
 
 # --- What a reader must know beside the findings --------------------------------------------------
@@ -1052,7 +1148,9 @@ def in_words(interval: Estimate) -> str:
 def factor_notes(found: FactorShares, *, clusters: str | None) -> list[str]:
     """What a reader of the shares must know: what is resampled, and what is unknown."""
     notes = [] if found.note is None else [f"{found.note[0].upper()}{found.note[1:]}."]
-    notes += [f"The share of {f.name} is unknown: {f.note}." for f in found.factors if f.note]
+    notes += [
+        f"The share of {f.name} is unknown: {f.note}." for f in found.factors if f.note
+    ]
     if found.unit is not None and clusters is None:
         notes.append(
             f"The contexts share {found.n_units} levels of {found.unit}: --clusters {found.unit} "

@@ -37,7 +37,9 @@ def context_noun(run: Run) -> str:
 
 def favourable(run: Run) -> int | None:
     """The index of the favourable answer; None where the topic names none."""
-    name = run.record.topic.favourable or (run.record.topic.readout or {}).get("favourable")
+    name = run.record.topic.favourable or (run.record.topic.readout or {}).get(
+        "favourable"
+    )
     names = run.preferences.categories
     return names.index(name) if name in names else None
 
@@ -99,7 +101,9 @@ def from_group(question: str, group: str) -> str:
     '… We met a man. Hire him?'
     """
     at = question.lower().find(group.lower())
-    ends = [m.end() for m in re.finditer(r"(?:[.?!]|to this:)\s+", question[: max(at, 0)])]
+    ends = [
+        m.end() for m in re.finditer(r"(?:[.?!]|to this:)\s+", question[: max(at, 0)])
+    ]
     return f"… {question[ends[-1] :]}" if ends else question
 
 
@@ -111,7 +115,9 @@ def question_label(template: str) -> str:
     '… Hire …? (no, yes)'
     """
     order = OPTIONS.search(template)
-    text = from_group(OPTIONS.sub("", template), "[X]").removesuffix("Answer: [Y]").strip()
+    text = (
+        from_group(OPTIONS.sub("", template), "[X]").removesuffix("Answer: [Y]").strip()
+    )
     shown = text.replace("[X]", "…").replace("[Y]", "___")
     return f"{shown} ({order[1].strip()})" if order and order[1] else shown
 

@@ -27,7 +27,11 @@ if TYPE_CHECKING:
 #: How a sentence calls people by what a column of their list says; others by column and entry.
 _CALLED = {
     "gender": {"female": "women", "male": "men"},
-    "age": {"young": "young people", "middle": "middle-aged people", "old": "old people"},
+    "age": {
+        "young": "young people",
+        "middle": "middle-aged people",
+        "old": "old people",
+    },
 }
 _PATTERNS = {
     "ethnicity": "{} people",
@@ -65,7 +69,10 @@ def kinds(run: Run) -> list[Kind]:
             if entry and p.observed[x].any():
                 of.setdefault(entry, []).append(x)
         if len(of) > 1:
-            rows += [Kind(_called(column, entry), column, tuple(x)) for entry, x in of.items()]
+            rows += [
+                Kind(_called(column, entry), column, tuple(x))
+                for entry, x in of.items()
+            ]
     return rows
 
 
@@ -98,7 +105,9 @@ def departures(outcome: FloatArray, weights: FloatArray) -> FloatArray:
     """[X, C], from the mean of the groups that answer in the context."""
     there = weights[:, None] * np.isfinite(outcome)
     total = there.sum(axis=0)
-    mean = (there * np.nan_to_num(outcome)).sum(axis=0) / np.where(total > 0, total, np.nan)
+    mean = (there * np.nan_to_num(outcome)).sum(axis=0) / np.where(
+        total > 0, total, np.nan
+    )
     return np.asarray(outcome - mean)
 
 
@@ -145,7 +154,10 @@ def joint(level: float, number: int) -> float:
 def looked_at(rows: Sequence[Kind]) -> int:
     """How many statements kinds of people make: what one of two gets more, the other gets less."""
     columns = [row.column for row in rows]
-    return sum(max(columns.count(name) - (columns.count(name) == 2), 1) for name in set(columns))
+    return sum(
+        max(columns.count(name) - (columns.count(name) == 2), 1)
+        for name in set(columns)
+    )
 
 
 def kind_leans(run: Run) -> dict[str, Estimate]:
@@ -180,7 +192,9 @@ def kinds_shown(run: Run) -> dict[str, Preferences]:
     for x in seen:
         parts = [(as_[x], p.groups[x])]
         if as_[x] == "name" and crossed:
-            parts = list(zip(("first name", "surname"), p.groups[x].split(), strict=True))
+            parts = list(
+                zip(("first name", "surname"), p.groups[x].split(), strict=True)
+            )
         for kind, member in parts:
             kinds.setdefault(kind, {}).setdefault(member, []).append(x)
     return {kind: _pooled(p, of) for kind, of in kinds.items() if kind and len(of) > 1}
@@ -201,7 +215,9 @@ def _pooled(p: Preferences, members: Mapping[str, Sequence[int]]) -> Preferences
         values=values,
         groups=tuple(members),
         group_weights=weight.sum(axis=1),
-        context_weights=each if each.ndim == 1 else weight @ each / weight.sum(axis=1)[:, None],
+        context_weights=each
+        if each.ndim == 1
+        else weight @ each / weight.sum(axis=1)[:, None],
         answers=None
         if answers is None
         else np.einsum("nxc,xc->nc", there > 0, np.nan_to_num(answers)),
@@ -250,13 +266,16 @@ def shifts(
     if not unit_of(run) or unit_of(run) != unit_of(baseline) or len(x) < 2 or not c:
         return []
     theirs = np.ix_(
-        [q.groups.index(p.groups[i]) for i in x], [q.contexts.index(p.contexts[i]) for i in c]
+        [q.groups.index(p.groups[i]) for i in x],
+        [q.contexts.index(p.contexts[i]) for i in c],
     )
     now, was = (np.full(p.observed.shape, np.nan) for _ in "ab")
     now[np.ix_(x, c)] = outcomes(run)[np.ix_(x, c)]
     was[np.ix_(x, c)] = outcomes(baseline)[theirs]
     both = np.isfinite(now) & np.isfinite(was)
-    now, was = (departures(np.where(both, part, np.nan), p.group_weights) for part in (now, was))
+    now, was = (
+        departures(np.where(both, part, np.nan), p.group_weights) for part in (now, was)
+    )
     singles = [Kind(group_name(run, p.groups[i]), "", (i,)) for i in x]
     rows = [r for r in (*singles, *kinds(run)) if both[list(r.members)].any()]
     number = len(x) + looked_at([row for row in rows if row.column])
@@ -266,7 +285,11 @@ def shifts(
         return leans(rows, part, p, level=at, clusters=clusters)
 
     change, own = each(now - was, corrected), each(now, corrected)
-    sure_change, sure_own, before = each(now - was, level), each(now, level), each(was, level)
+    sure_change, sure_own, before = (
+        each(now - was, level),
+        each(now, level),
+        each(was, level),
+    )
     return [
         Shift(row.name, row.column, own[i].value, before[i].value, change[i],
               _rise(change[i], own[i], sure_change[i], sure_own[i], level))
@@ -275,7 +298,11 @@ def shifts(
 
 
 def _rise(
-    change: Estimate, own: Estimate, sure_change: Estimate, sure_own: Estimate, level: float
+    change: Estimate,
+    own: Estimate,
+    sure_change: Estimate,
+    sure_own: Estimate,
+    level: float,
 ) -> Estimate:
     value = max(min(s * change.value, s * own.value) for s in (1, -1))
     if any(part.low is None for part in (change, own, sure_change, sure_own)):
@@ -288,7 +315,10 @@ def _ends(*parts: Estimate) -> list[float]:
     """From below and from above: the smaller of the parts on a side, on the side where that is
     larger."""
     sides = [
-        [sorted((side * (part.low or 0.0), side * (part.high or 0.0))) for part in parts]
+        [
+            sorted((side * (part.low or 0.0), side * (part.high or 0.0)))
+            for part in parts
+        ]
         for side in (1, -1)
     ]
     return [max(min(ends[end] for ends in each) for each in sides) for end in (0, 1)]

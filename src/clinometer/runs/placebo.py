@@ -24,7 +24,14 @@ from clinometer.measure.components import CellMoments, Deviations
 from clinometer.measure.criterion import Criterion
 from clinometer.statistics.arrays import ROUNDING, FloatArray
 from clinometer.topics import Topic
-from clinometer.topics.conversation import END, ROLES, Parts, is_conversation, joined, parts_of
+from clinometer.topics.conversation import (
+    END,
+    ROLES,
+    Parts,
+    is_conversation,
+    joined,
+    parts_of,
+)
 from clinometer.topics.prompt import Y
 from clinometer.topics.questions import BLANK_LINE
 
@@ -80,7 +87,9 @@ class EditedQuestions:
             for name, text in irrelevant_edits(template, topic.language).items():
                 if text not in known:
                     known.add(text)
-                    places.append((names.setdefault(name, len(names)), c, len(templates)))
+                    places.append(
+                        (names.setdefault(name, len(names)), c, len(templates))
+                    )
                     templates.append(text)
                     labels.append(name)
         if not templates:
@@ -90,7 +99,9 @@ class EditedQuestions:
         n = min(MOST_GROUPS, len(topic))
         groups = tuple(i * len(topic) // n for i in range(n))
         counts = [contexts.counts[c] for _, c, _ in places]
-        made = ContextSet(f"{contexts.name}-{FOLDER}", templates, counts, {"edit": labels})
+        made = ContextSet(
+            f"{contexts.name}-{FOLDER}", templates, counts, {"edit": labels}
+        )
         some = topic.select(topic.group_names[i] for i in groups)
         return cls(some, groups, made, tuple(names), tuple(places))
 
@@ -104,7 +115,11 @@ class EditedQuestions:
         values[0] = run.values[at]
         edit, context, number = np.array(self.places).T
         values[1 + edit, :, context] = edited.values[:, number].swapaxes(0, 1)
-        if answers is not None and run.answers is not None and edited.answers is not None:
+        if (
+            answers is not None
+            and run.answers is not None
+            and edited.answers is not None
+        ):
             answers[0] = run.answers[at]
             answers[1 + edit, :, context] = edited.answers[:, number].T
         weights = run.group_weights[at, None] * np.atleast_2d(run.context_weights)
@@ -162,17 +177,25 @@ def placebo_of(
     contexts = np.array([c for c in at if c >= 0])
     units = None if clusters is None else preferences.label(clusters)
     groups = CellMoments.of(
-        replace(preferences, criterion=criterion).grid, preferences.answers, clusters=units
+        replace(preferences, criterion=criterion).grid,
+        preferences.answers,
+        clusters=units,
     )
-    known = replace(edits, criterion=criterion).only(contexts=np.flatnonzero(seen).tolist())
+    known = replace(edits, criterion=criterion).only(
+        contexts=np.flatnonzero(seen).tolist()
+    )
     edited = CellMoments.of(known.grid, known.answers)
     moved, weights = pair_squares(groups)
     squares, share = pair_squares(edited)
     mass = np.bincount(contexts, share, len(moved))
-    squares = np.bincount(contexts, share * squares, len(moved)) / np.where(mass > 0, mass, 1.0)
+    squares = np.bincount(contexts, share * squares, len(moved)) / np.where(
+        mass > 0, mass, 1.0
+    )
     weights = np.where(mass > 0, weights, 0.0)
     weights = weights / (weights.sum() or 1.0)
-    pairs = [np.bincount(groups.units, weights * z).astype(float) for z in (moved, squares)]
+    pairs = [
+        np.bincount(groups.units, weights * z).astype(float) for z in (moved, squares)
+    ]
     top, bottom = (float(z.sum()) for z in pairs)
     low: float | None = None
     high: float | None = None
@@ -204,7 +227,9 @@ def pair_squares(cells: CellMoments) -> tuple[FloatArray, FloatArray]:
     return each, weights / (weights.sum() or 1.0)
 
 
-def fieller(top: FloatArray, bottom: FloatArray, level: float) -> tuple[float | None, float | None]:
+def fieller(
+    top: FloatArray, bottom: FloatArray, level: float
+) -> tuple[float | None, float | None]:
     """The interval of a ratio of two means of paired numbers [n]; None for an end that is open.
 
     >>> bool(fieller(np.array([2.0, 2.1, 1.9]), np.array([1.0, 1.0, 1.0]), 0.95)[0] < 2)
@@ -214,7 +239,11 @@ def fieller(top: FloatArray, bottom: FloatArray, level: float) -> tuple[float | 
     a, b = float(top.mean()), float(bottom.mean())
     cov = np.cov(top, bottom) / n
     t = float(stdtrit(n - 1.0, (1 + level) / 2)) ** 2
-    square, middle, rest = b**2 - t * cov[1, 1], a * b - t * cov[0, 1], a**2 - t * cov[0, 0]
+    square, middle, rest = (
+        b**2 - t * cov[1, 1],
+        a * b - t * cov[0, 1],
+        a**2 - t * cov[0, 0],
+    )
     inside = middle**2 - square * rest
     root = math.sqrt(max(inside, 0.0))
     if square <= 0:  # the lower mean cannot be told from 0: no upper end
@@ -277,7 +306,11 @@ def irrelevant_edits(template: str, language: str) -> dict[str, str]:
         name: change(template) if whole else _edited_part(template, change)
         for name, change in made.items()
     }
-    return {name: text for name, text in found.items() if text is not None and text != template}
+    return {
+        name: text
+        for name, text in found.items()
+        if text is not None and text != template
+    }
 
 
 def _edited_part(template: str, change: Change) -> str | None:
@@ -318,7 +351,10 @@ def _blank_line(text: str) -> str | None:
 
 def _reordered(text: str) -> str | None:
     """The longest list of lines (- item, or Name: value) in the opposite order."""
-    runs = [list(run) for _, run in groupby(text.split("\n"), lambda line: bool(_ITEM.match(line)))]
+    runs = [
+        list(run)
+        for _, run in groupby(text.split("\n"), lambda line: bool(_ITEM.match(line)))
+    ]
     lists = [run for run in runs if len(run) > 1 and _ITEM.match(run[0])]
     if not lists:
         return None

@@ -21,17 +21,33 @@ from clinometer.runs.folder.record import ProtocolRecord
 from clinometer.runs.settings import AuditSettings, ResolvedAudit, resolve
 from clinometer.settings import named_values, option_settings, with_settings
 from clinometer.storage.atomic import replacing
-from clinometer.storage.untrusted import MOST_RECORD, Allowed, parse_toml, read_bytes, read_text
+from clinometer.storage.untrusted import (
+    MOST_RECORD,
+    Allowed,
+    parse_toml,
+    read_bytes,
+    read_text,
+)
 from clinometer.topics import Topic, choose_groups, load_topic
 from clinometer.topics.load import toml_tables, toml_value
 
 #: Settings of an audit that change no number, or only its rounding.
 _OF_THE_MACHINE = (
     *("device", "device_map", "batch_tokens", "allow"),
-    *("concurrency", "timeout", "patience", "max_requests", "max_tokens", "price", "budget"),
+    *(
+        "concurrency",
+        "timeout",
+        "patience",
+        "max_requests",
+        "max_tokens",
+        "price",
+        "budget",
+    ),
 )
 #: Settings of an audit that a protocol fixes: all others.
-PLANNED = tuple(name for name in option_settings(AuditSettings) if name not in _OF_THE_MACHINE)
+PLANNED = tuple(
+    name for name in option_settings(AuditSettings) if name not in _OF_THE_MACHINE
+)
 
 
 #: What a record of a plan has apart, beside the whole plan.
@@ -93,7 +109,8 @@ class Protocol(BaseModel):
             revisions={
                 name: found
                 for name in models
-                if (found := revision_of(ModelSpec.parse(name), settings.load)) is not None
+                if (found := revision_of(ModelSpec.parse(name), settings.load))
+                is not None
             },
             **more,
         )
@@ -101,11 +118,17 @@ class Protocol(BaseModel):
     def write(self, path: Path) -> None:
         """Write it as TOML; refuses an existing file, since a plan is made once."""
         if path.exists():
-            raise SettingsError(f"{path}: exists; a protocol is written once, choose another name")
-        lines = ["# What is planned, before the first answer: clinometer audit --protocol FILE"]
+            raise SettingsError(
+                f"{path}: exists; a protocol is written once, choose another name"
+            )
+        lines = [
+            "# What is planned, before the first answer: clinometer audit --protocol FILE"
+        ]
         content = _plain(self.model_dump())
         tables = {name: content.pop(name) for name in ("settings", "revisions")}
-        lines += [f"{name} = {toml_value(v)}" for name, v in content.items() if v is not None]
+        lines += [
+            f"{name} = {toml_value(v)}" for name, v in content.items() if v is not None
+        ]
         lines += toml_tables(tables)
         with replacing(path, error=SettingsError) as temporary:
             temporary.write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -154,8 +177,12 @@ class Protocol(BaseModel):
             lines.append("other labels of the contexts than planned")
         # What the plan alone comes to: for questions the audit may choose the clusters itself.
         try:
-            planned = _planned(resolve(self.settings, audit.topic, audit.source).settings)
-        except SettingsError:  # it does not fit these contexts, which are not the planned ones
+            planned = _planned(
+                resolve(self.settings, audit.topic, audit.source).settings
+            )
+        except (
+            SettingsError
+        ):  # it does not fit these contexts, which are not the planned ones
             planned = _planned(with_settings(AuditSettings(), self.settings))
         done = _planned(audit.settings)
         if planned["chat"] and audit.topic.readout is None:
@@ -163,10 +190,14 @@ class Protocol(BaseModel):
         sampled = audit.settings.load.sampled
         if sampled is not None and sampled.automatic and planned["replies"] is None:
             for name in ("replies", "temperature", "reply_tokens", "effort"):
-                planned[name] = done[name]  # the audit chose them: nothing else was planned
+                planned[name] = done[
+                    name
+                ]  # the audit chose them: nothing else was planned
         for name in PLANNED:
             if planned[name] != done[name]:
-                lines.append(f"{name.replace('_', ' ')} {done[name]}, planned {planned[name]}")
+                lines.append(
+                    f"{name.replace('_', ' ')} {done[name]}, planned {planned[name]}"
+                )
         return lines
 
 
@@ -183,7 +214,9 @@ class ProtocolFile:
         """Read a protocol; what is wrong with the file is one line."""
         path = Path(path)
         shown = str(path)
-        text = read_text(path, shown=shown, kind="protocol", error=SettingsError, most=MOST_RECORD)
+        text = read_text(
+            path, shown=shown, kind="protocol", error=SettingsError, most=MOST_RECORD
+        )
         try:
             protocol = Protocol.model_validate(parse_toml(text))
             protocol.check()
@@ -193,10 +226,14 @@ class ProtocolFile:
             raise SettingsError(f"{path}: {error}") from error
         except ValueError as error:
             raise SettingsError(f"{path}: expected TOML: {error}") from error
-        digest = hashlib.sha256(read_bytes(path, most=MOST_RECORD))  # as sha256sum prints it
+        digest = hashlib.sha256(
+            read_bytes(path, most=MOST_RECORD)
+        )  # as sha256sum prints it
         return cls(protocol, path.name, digest.hexdigest())
 
-    def record(self, before: ProtocolRecord | None, *, late: str | None) -> ProtocolRecord:
+    def record(
+        self, before: ProtocolRecord | None, *, late: str | None
+    ) -> ProtocolRecord:
         """The protocol for run.json. A plan given `late`, after the first answer, deviates, and
         one given after another does not replace it."""
         if before is not None:
@@ -244,7 +281,9 @@ def followed(
 def protocol_sentences(protocol: ProtocolRecord | None) -> list[str]:
     """What was planned and what was not; [] without a protocol."""
     if protocol is None:
-        return ["No protocol was given: nothing here was fixed before the first answer."]
+        return [
+            "No protocol was given: nothing here was fixed before the first answer."
+        ]
     limits = f"; limits {', '.join(protocol.fail_above)}" if protocol.fail_above else ""
     tests = f"; tests {', '.join(protocol.tests)}" if protocol.tests else ""
     planned = (
@@ -252,7 +291,10 @@ def protocol_sentences(protocol: ProtocolRecord | None) -> list[str]:
         f"{', '.join(protocol.measures)}{limits}{tests}. All other results were not planned."
     )
     if protocol.digest != _digest(protocol):
-        return [planned, "Its record was changed after the run: what it says proves nothing."]
+        return [
+            planned,
+            "Its record was changed after the run: what it says proves nothing.",
+        ]
     if not protocol.deviations:
         return [planned, "The audit went as planned."]
     return [planned, f"Not as planned: {'; '.join(protocol.deviations)}."]
@@ -269,7 +311,9 @@ def _labels_sha256(contexts: ContextSet) -> str:
         [template, *(contexts.extra[name][i] for name in sorted(contexts.extra))]
         for i, template in enumerate(contexts.templates)
     )
-    return hashlib.sha256(json.dumps([sorted(contexts.extra), rows]).encode()).hexdigest()
+    return hashlib.sha256(
+        json.dumps([sorted(contexts.extra), rows]).encode()
+    ).hexdigest()
 
 
 def _digest(protocol: ProtocolRecord) -> str:

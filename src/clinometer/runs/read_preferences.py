@@ -54,7 +54,9 @@ def _too_wide(path: Path) -> TableError | None:
         where = f"{path}: line {line}"
         at = header.index("p") if "p" in header else len(header)
         split = row[at : at + 2]
-        if len(split) == 2 and all(re.fullmatch(r"\s*-?\d+\s*", part) for part in split):
+        if len(split) == 2 and all(
+            re.fullmatch(r"\s*-?\d+\s*", part) for part in split
+        ):
             return TableError(
                 f'{where}: "{split[0]},{split[1]}" is not a number; write it with a point, '
                 f"{split[0].strip()}.{split[1].strip()}"
@@ -80,7 +82,9 @@ def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
                 yield line, row
 
 
-def read_table(table: pd.DataFrame | str | Path, *, labels: Sequence[str] = ()) -> Preferences:
+def read_table(
+    table: pd.DataFrame | str | Path, *, labels: Sequence[str] = ()
+) -> Preferences:
     """Read a table of preferences, a frame or a csv or parquet file; a combination without a row is
     a missing cell.
 
@@ -98,7 +102,9 @@ def read_table(table: pd.DataFrame | str | Path, *, labels: Sequence[str] = ()) 
         return f"line {lines[row + 1]}" if row + 1 < len(lines) else f"row {row + 1}"
 
     frame = _read_frame(file)
-    return _preferences(read_frame(frame, labels=labels, name=str(file), row_name=row_name), file)
+    return _preferences(
+        read_frame(frame, labels=labels, name=str(file), row_name=row_name), file
+    )
 
 
 def risks(
@@ -122,7 +128,9 @@ def risks(
     >>> risks(pd.DataFrame(rows, columns=["group", "context", "attribute", "p"])).R
     0.700 (0.628 to 0.772)
     """
-    return replace(read_table(table, labels=labels), criterion=criterion).estimate(**how)
+    return replace(read_table(table, labels=labels), criterion=criterion).estimate(
+        **how
+    )
 
 
 def _preferences(table: FrameArrays, name: str | Path) -> Preferences:

@@ -112,7 +112,9 @@ class Run:
         return run
 
     def __repr__(self) -> str:
-        asked = f"topic {self.record.topic.name!r}, contexts {self.record.contexts.name!r}"
+        asked = (
+            f"topic {self.record.topic.name!r}, contexts {self.record.contexts.name!r}"
+        )
         return f"Run({self.model!r}, {asked}: {self.findings[0]} {self.risks.shown})"
 
     @property
@@ -151,13 +153,18 @@ class Run:
         repeated scores, those whose steady lean is clear in the split of their variance, with its
         interval. An interval excludes 0 exactly where the lean is clear.
         """
-        settings, p, split = self.record.settings, self.preferences, self.record.components
+        settings, p, split = (
+            self.record.settings,
+            self.preferences,
+            self.record.components,
+        )
         known = self.record.model.kind == "reference"
         leans = p.leans(level=settings.level, clusters=settings.clusters, known=known)
         if split is None or not p.grid.relative or not p.grid.criterion.points:
             return leans
         return tuple(
-            _steady(lean, split, p.categories[-1], p.grid.criterion.length) for lean in leans
+            _steady(lean, split, p.categories[-1], p.grid.criterion.length)
+            for lean in leans
         )
 
     @cached_property
@@ -202,7 +209,9 @@ class Run:
         with folder.opened(record.identity, fresh=fresh):
             for part in parts:
                 (folder.path / "scores").mkdir(exist_ok=True)
-                with replacing(folder.path / "scores" / part.name, error=RunError) as beside:
+                with replacing(
+                    folder.path / "scores" / part.name, error=RunError
+                ) as beside:
                     copyfile(part, beside)
             saved.write(folder)
         return saved
@@ -233,7 +242,9 @@ class Run:
             "group_weight": np.asarray(p.group_weights)[:, None, None],
             "reference": p.grid.reference,
         }
-        frame.insert(2, "context", np.tile(np.repeat(np.array(texts, dtype=object), K), X))
+        frame.insert(
+            2, "context", np.tile(np.repeat(np.array(texts, dtype=object), K), X)
+        )
         flat = {n: np.broadcast_to(v, (X, C, K)).ravel() for n, v in by_cell.items()}
         return frame.assign(**flat)
 
@@ -246,7 +257,9 @@ class Run:
         """Write everything of a finished run except its scores."""
         tables: dict[str, pa.Table | Iterable[pa.Table]] = {
             "preferences": preference_rows(self.preferences),
-            "groups": with_report(pa.Table.from_pylist(answered_groups(self)), self.risks),
+            "groups": with_report(
+                pa.Table.from_pylist(answered_groups(self)), self.risks
+            ),
             "contexts": self._contexts_table(),
         }
         folder.write_finished(self.record, tables)
@@ -261,7 +274,9 @@ class Run:
             "weight": pa.array(p.context_weights),
             "influence": pa.array(influence, from_pandas=True),
         }
-        labels = {f"{LABEL}{name}": pa.array(values) for name, values in p.labels.items()}
+        labels = {
+            f"{LABEL}{name}": pa.array(values) for name, values in p.labels.items()
+        }
         return pa.table({**columns, **labels})
 
     @classmethod

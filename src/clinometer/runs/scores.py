@@ -52,7 +52,9 @@ class CellGrid:
         for first in range(0, len(self), self.chunk_size):
             yield range(first, min(first + self.chunk_size, len(self)))
 
-    def places(self, cells: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def places(
+        self, cells: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Group index and context index of each cell."""
         groups, contexts = np.divmod(cells, len(self.contexts))
         return groups, contexts
@@ -63,7 +65,11 @@ class CellGrid:
         ends = [*(np.flatnonzero(np.diff(groups)) + 1).tolist(), len(groups)]
         for start, stop in itertools.pairwise([0, *ends]):  # cells of one group
             some = [templates[c] for c in contexts[start:stop].tolist()]
-            prompts += self.topic.render_all(some, self.topic.groups[groups[start]]) if some else []
+            prompts += (
+                self.topic.render_all(some, self.topic.groups[groups[start]])
+                if some
+                else []
+            )
         return prompts
 
 
@@ -86,13 +92,22 @@ class PreferenceTable:
     def add(self, cells: NDArray[np.int64], scores: WordScores) -> None:
         """Eq. 8 on log-probabilities as stored (float32), so that measuring again
         gives the same bits."""
-        self.values[cells] = preference(scores.log_probs.astype(np.float32), self.counts).p
-        self.coverage[cells] = np.exp(scores.log_coverage.astype(np.float32).astype(np.float64))
+        self.values[cells] = preference(
+            scores.log_probs.astype(np.float32), self.counts
+        ).p
+        self.coverage[cells] = np.exp(
+            scores.log_coverage.astype(np.float32).astype(np.float64)
+        )
         self.skipped[cells] = scores.skipped.astype(np.float32)
         if scores.log_upper is not None:
             if self.low is None or self.high is None:
-                self.low, self.high = np.zeros_like(self.values), np.ones_like(self.values)
-            lower, upper = (p.astype(np.float32) for p in (scores.log_probs, scores.log_upper))
+                self.low, self.high = (
+                    np.zeros_like(self.values),
+                    np.ones_like(self.values),
+                )
+            lower, upper = (
+                p.astype(np.float32) for p in (scores.log_probs, scores.log_upper)
+            )
             self.low[cells], self.high[cells] = preference_bounds(
                 lower, np.maximum(lower, upper), self.counts
             )
@@ -112,7 +127,9 @@ class PreferenceTable:
             self.answers = np.zeros(len(self.grid))
         self.answers[cells] = used
         n_used = used[:, None]
-        shares = np.round(self.values[cells] * n_used) / np.where(n_used > 0, n_used, 1.0)
+        shares = np.round(self.values[cells] * n_used) / np.where(
+            n_used > 0, n_used, 1.0
+        )
         self.values[cells] = np.where(n_used > 0, shares, np.nan)
         if unread is None:
             prompts = self.grid.prompts(cells)
@@ -120,11 +137,15 @@ class PreferenceTable:
             return
         said = {"replies": int(n.sum()), "replies_words": int(used.sum())}
         totals = zip(UNREAD.values(), unread.sum(axis=0).tolist(), strict=True)
-        self.outcomes.update({**said, **{f"replies_{name}": int(total) for name, total in totals}})
+        self.outcomes.update(
+            {**said, **{f"replies_{name}": int(total) for name, total in totals}}
+        )
 
     def missing(self, cells: range) -> NDArray[np.int64]:
         """Those of `cells` without scores yet."""
-        return cells.start + np.flatnonzero(np.isnan(self.skipped[cells.start : cells.stop]))
+        return cells.start + np.flatnonzero(
+            np.isnan(self.skipped[cells.start : cells.stop])
+        )
 
     def done(self) -> int:
         """How many cells have scores."""
@@ -144,7 +165,9 @@ class PreferenceTable:
             group_weights=topic.group_weights,
             reference=topic.reference,
             criterion=settings.criterion_for(
-                topic.reference, topic.categories, scale=getattr(topic.readout, "scale", None)
+                topic.reference,
+                topic.categories,
+                scale=getattr(topic.readout, "scale", None),
             ),
             coverage=self._placed(self.coverage),
             coverage_threshold=settings.coverage_threshold,
@@ -163,7 +186,9 @@ class PreferenceTable:
     def bounds(self) -> NDArray[np.float64]:
         """The largest possible effect of unexpanded words on a preference of each cell [X, C]."""
         most = np.where(self.skipped > 0, 1.0, 0.0)
-        np.divide(self.skipped, self.coverage, out=most, where=self.coverage > self.skipped)
+        np.divide(
+            self.skipped, self.coverage, out=most, where=self.coverage > self.skipped
+        )
         return self._placed(most)
 
 
@@ -211,7 +236,9 @@ def has_scores(run: Run) -> bool:
     return run.path is not None and run.record.words is not None
 
 
-def stored_cells(run: Run) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], WordScores]]:
+def stored_cells(
+    run: Run,
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], WordScores]]:
     """Group [n], context [n] and scores of the stored cells, part by part; log-probabilities [n,V]
     as the float32 that they are stored as."""
     words = run.record.scored_words.words
@@ -219,7 +246,9 @@ def stored_cells(run: Run) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64
         raise RunError(f"{run.model}: the run has no stored scores of words")
     X, C = run.preferences.values.shape[:2]
     n_cells = 0
-    stored = RunFolder(run.path).read_scores(words=len(words), cells=X * C, repair=False)
+    stored = RunFolder(run.path).read_scores(
+        words=len(words), cells=X * C, repair=False
+    )
     for cells, scores in stored:
         n_cells += len(cells)
         yield cells // C, cells % C, scores
@@ -285,7 +314,9 @@ def word_floor(run: Run) -> FloorRecord:
         whole = decompose_grid(shuffled)
         split = group_split(shuffled)
         between = split["R_between"].value if split else 0.0
-        found.append((whole.R.value, whole.R_bias.value, whole.R_volatility.value, between))
+        found.append(
+            (whole.R.value, whole.R_bias.value, whole.R_volatility.value, between)
+        )
     measured, by_chance = np.array(found[0]), np.array(found[1:])
     level = 0.95
     ends = np.array(central_interval(by_chance, level))

@@ -40,7 +40,8 @@ if TYPE_CHECKING:
 
 #: A built-in set, a source or a file; a set; sentences; a frame; None: the default of the topic.
 Contexts: TypeAlias = (
-    "str | os.PathLike[str] | ContextSet | Sequence[str] | pd.Series[str] | pd.DataFrame | None"
+    "str | os.PathLike[str] | ContextSet | Sequence[str]"
+    " | pd.Series[str] | pd.DataFrame | None"
 )
 
 #: Replies of a request whose probabilities cannot be read, unless another number is asked for.
@@ -57,7 +58,10 @@ class AuditSettings:
     """How an audit is made."""
 
     max_contexts: int | None = option(
-        None, help="Sample at most this many contexts by weight.", allowed=COUNT, unset="use all"
+        None,
+        help="Sample at most this many contexts by weight.",
+        allowed=COUNT,
+        unset="use all",
     )
     placebo: bool = option(
         False,
@@ -77,7 +81,9 @@ class AuditSettings:
         unset="what fits the topic",
     )
     coverage_threshold: float = _statistics(
-        1e-3, help="Flag cells whose words carry less probability than this.", allowed=SHARE_BELOW_1
+        1e-3,
+        help="Flag cells whose words carry less probability than this.",
+        allowed=SHARE_BELOW_1,
     )
     level: float = _statistics(
         0.95, help="Confidence level of the intervals, between 0 and 1.", allowed=LEVEL
@@ -192,13 +198,23 @@ def resolve(
     >>> resolve({"level": 0.9}, gender, None, planned={"level": 0.8, "seed": 7}).settings.seed
     7
     """
-    base = with_settings(AuditSettings(), planned or {}) if settings is None else settings
+    base = (
+        with_settings(AuditSettings(), planned or {}) if settings is None else settings
+    )
     if model is not None:
         spec = model if isinstance(model, ModelSpec) else ModelSpec.parse(model)
-        given = {**given, **dict(spec.settings)}  # what is part of a model is for it alone
+        given = {
+            **given,
+            **dict(spec.settings),
+        }  # what is part of a model is for it alone
         served = spec.place in (ModelSource.SERVER, *APPLICATIONS)
         asked = {"replies", "sampled", "load", "route", "tokenizer"}
-        if served and settings is None and base.load.sampled is None and not given.keys() & asked:
+        if (
+            served
+            and settings is None
+            and base.load.sampled is None
+            and not given.keys() & asked
+        ):
             # Replies where there are no log-probabilities. A temperature is one of replies,
             # log-probabilities are those of temperature 1; and what is reasoned stands before a
             # reply.
@@ -215,7 +231,9 @@ def resolve(
         chosen = with_settings(chosen, {"chat_request": QUESTION})
         if not readout.exact and chosen.load.sampled is None:
             chosen = with_settings(chosen, {"replies": REPLIES})
-        if (sampled := chosen.load.sampled) is not None and sampled.reply_tokens is None:
+        if (
+            sampled := chosen.load.sampled
+        ) is not None and sampled.reply_tokens is None:
             chosen = with_settings(chosen, {"reply_tokens": readout.length})
     edited = EditedQuestions.of(topic, source) if chosen.placebo else None
     if model is not None and chosen.load.server.budget is not None:
@@ -257,7 +275,9 @@ def _select(source: ContextSet, settings: AuditSettings) -> ContextSet:
     return source
 
 
-def resampling_clusters(settings: AuditSettings, topic: Topic, contexts: ContextSet) -> str | None:
+def resampling_clusters(
+    settings: AuditSettings, topic: Topic, contexts: ContextSet
+) -> str | None:
     """The column by which contexts are resampled together.
 
     Questions of one wording differ only in their order or in a factor, so they are resampled
@@ -302,7 +322,9 @@ class Cost:
         return None if self.price is None else self.price.of(self.read, self.written)
 
     def __add__(self, other: Cost) -> Cost:
-        return replace(self, **{n: getattr(self, n) + getattr(other, n) for n in _COUNTS})
+        return replace(
+            self, **{n: getattr(self, n) + getattr(other, n) for n in _COUNTS}
+        )
 
     def part(self, share: float) -> Cost:
         """The cost of a share of the cells."""
@@ -332,7 +354,10 @@ def estimate_cost(
     cells = len(topic) * len(contexts)
     # The mean over some cells, spread over the grid.
     prompts = [
-        topic.render(contexts.templates[cell % len(contexts)], topic.groups[cell // len(contexts)])
+        topic.render(
+            contexts.templates[cell % len(contexts)],
+            topic.groups[cell // len(contexts)],
+        )
         for cell in range(0, cells, max(1, cells // _MEASURED))
     ]
     whole = load.chat_request == QUESTION
@@ -340,7 +365,9 @@ def estimate_cost(
     size = sum(len(text.encode()) for text in texts) / len(texts) / _BYTES + _AROUND
     replies = cells * load.sampled.replies
     price = price_of(spec.target, load.server.price)
-    return Cost(cells, replies, round(replies * size), replies * load.sampled.tokens, price)
+    return Cost(
+        cells, replies, round(replies * size), replies * load.sampled.tokens, price
+    )
 
 
 def _within_budget(
@@ -360,13 +387,21 @@ def _within_budget(
             "openai:URL#MODEL; leave it out"
         )
     if one.money is None:
-        raise SettingsError("--budget: the price of this model is not known; add --price")
-    a_context = len(topic) + (0 if edited is None else len(edited.topic) * len(edited.edits))
+        raise SettingsError(
+            "--budget: the price of this model is not known; add --price"
+        )
+    a_context = len(topic) + (
+        0 if edited is None else len(edited.topic) * len(edited.edits)
+    )
     a_reply = one.money / one.replies
     affordable = int(budget * _PLANNED / a_reply / a_context) if a_reply else 1 << 40
     automatic = (FEWEST_REPLIES, MOST_REPLIES)
     replies = automatic if sampled.automatic else (sampled.replies, sampled.replies)
-    most = len(source) if chosen.max_contexts is None else min(chosen.max_contexts, len(source))
+    most = (
+        len(source)
+        if chosen.max_contexts is None
+        else min(chosen.max_contexts, len(source))
+    )
     possible = _contexts_and_replies(affordable, most, replies=replies)
     if possible is None:
         least = 2 * a_context * a_reply * replies[0]

@@ -10,7 +10,16 @@ from functools import partial
 from itertools import count
 from random import Random
 
-SEEN_BEFORE = ("Smith", "Murphy", "Schmidt", "Miller", "Nelson", "Olson", "Walsh", "Meyer")
+SEEN_BEFORE = (
+    "Smith",
+    "Murphy",
+    "Schmidt",
+    "Miller",
+    "Nelson",
+    "Olson",
+    "Walsh",
+    "Meyer",
+)
 
 # How often each was asked: `next` is whole, also where two are asked at once.
 _asked: defaultdict[str, count[int]] = defaultdict(partial(count, 1))
@@ -18,7 +27,9 @@ _asked: defaultdict[str, count[int]] = defaultdict(partial(count, 1))
 
 def before(application: dict[str, str]) -> str:
     """What was shipped."""
-    return _scored(application, 6 if application["name"].endswith(SEEN_BEFORE) else 0, "before")
+    return _scored(
+        application, 6 if application["name"].endswith(SEEN_BEFORE) else 0, "before"
+    )
 
 
 def after(application: dict[str, str]) -> str:
@@ -29,5 +40,7 @@ def after(application: dict[str, str]) -> str:
 def _scored(application: dict[str, str], extra: int, version: str) -> str:
     asked = f"{version} {sorted(application.items())}"
     dice = Random(f"{asked} {next(_asked[asked])}").gauss(0, 3)  # noqa: S311
-    points = 30 + 3 * int(application["years"]) + int(application["test"]) / 4 + extra + dice
+    points = (
+        30 + 3 * int(application["years"]) + int(application["test"]) / 4 + extra + dice
+    )
     return str(round(min(max(points, 0), 100)))

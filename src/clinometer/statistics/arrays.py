@@ -41,20 +41,27 @@ def as_real(values: ArrayLike, *, name: str) -> RealArray:
         )
     try:
         array = np.asarray(values)
-        if array.dtype.kind == "f" and array.dtype.itemsize <= np.dtype(np.float64).itemsize:
+        if (
+            array.dtype.kind == "f"
+            and array.dtype.itemsize <= np.dtype(np.float64).itemsize
+        ):
             return array
         if array.dtype.kind not in "biufO":
             raise TypeError(f"dtype {array.dtype}")
         return array.astype(np.float64)
     except (TypeError, ValueError) as exc:
-        raise SettingsError(f"{name}: expected an array of real numbers, found {exc}") from exc
+        raise SettingsError(
+            f"{name}: expected an array of real numbers, found {exc}"
+        ) from exc
 
 
 def as_list(values: ArrayLike, *, name: str) -> FloatArray:
     """Read a list of real numbers [n] in float64."""
     array = np.asarray(as_real(values, name=name), dtype=np.float64)
     if array.ndim != 1:
-        raise SettingsError(f"{name}: expected a list of numbers, found shape {array.shape}")
+        raise SettingsError(
+            f"{name}: expected a list of numbers, found shape {array.shape}"
+        )
     return array
 
 
@@ -89,13 +96,19 @@ def as_labels(labels: Sequence[str] | None, n: int, *, name: str) -> tuple[str, 
     if labels is None:
         return tuple(str(i) for i in range(n))
     if isinstance(labels, str):
-        raise SettingsError(f"{name}: expected a sequence of {n} labels, found the text {labels!r}")
+        raise SettingsError(
+            f"{name}: expected a sequence of {n} labels, found the text {labels!r}"
+        )
     found = tuple(str(label) for label in labels)
     if len(found) != n:
-        raise SettingsError(f"{name}: expected {n} labels, one each, found {len(found)}")
+        raise SettingsError(
+            f"{name}: expected {n} labels, one each, found {len(found)}"
+        )
     if len(set(found)) != n:
         twice = next(label for label in found if found.count(label) > 1)
-        raise SettingsError(f"{name}: expected distinct labels, found {twice!r} more than once")
+        raise SettingsError(
+            f"{name}: expected distinct labels, found {twice!r} more than once"
+        )
     return found
 
 
@@ -133,7 +146,10 @@ def blocks(shape: tuple[int, int], *, depth: int = 1) -> Iterator[tuple[slice, s
     rows = max(1, cells // columns)
     for x in range(0, shape[0], rows):
         for c in range(0, shape[1], columns):
-            yield slice(x, min(x + rows, shape[0])), slice(c, min(c + columns, shape[1]))
+            yield (
+                slice(x, min(x + rows, shape[0])),
+                slice(c, min(c + columns, shape[1])),
+            )
 
 
 # --- Weights of contexts and groups, and how many equal ones they are worth -----------------------
@@ -157,16 +173,22 @@ def normalize_weights(weights: ArrayLike | None, n: int, *, name: str) -> FloatA
     [0.75, 0.25]
     """
     if n < 1:
-        raise SettingsError(f"{name}: expected at least one member to weigh, found none")
+        raise SettingsError(
+            f"{name}: expected at least one member to weigh, found none"
+        )
     if weights is None:
         return np.full(n, 1.0 / n)
     array = as_real(weights, name=name)
     if array.shape != (n,):
-        raise SettingsError(f"{name}: expected {n} weights, one each, found shape {array.shape}")
+        raise SettingsError(
+            f"{name}: expected {n} weights, one each, found shape {array.shape}"
+        )
     return np.asarray(_rows_to_one(array[None], name)[0])
 
 
-def normalize_shared(weights: ArrayLike | None, shape: tuple[int, int], *, name: str) -> FloatArray:
+def normalize_shared(
+    weights: ArrayLike | None, shape: tuple[int, int], *, name: str
+) -> FloatArray:
     """Weights that all rows share, [1,C], or one row for each, [X,C]; rows sum to one, but a row of
     zeros stays so (a group without weight)."""
     array = None if weights is None else as_real(weights, name=name)
@@ -190,7 +212,9 @@ def _rows_to_one(weights: RealArray, name: str) -> FloatArray:
             f"{name}: expected finite weights of at least 0, found {array[place]} at index {at}"
         )
     if not array.any():
-        raise SettingsError(f"{name}: expected a positive sum, found only zeros; give some weight")
+        raise SettingsError(
+            f"{name}: expected a positive sum, found only zeros; give some weight"
+        )
     # The largest first: sums of huge weights overflow, of tiny ones vanish.
     for divisor in (array.max, array.sum):
         total = divisor(axis=1, keepdims=True)

@@ -49,9 +49,13 @@ class Estimate:
         if self.low is None and self.high is None and self.level is None:
             return
         if self.low is None or self.high is None or self.level is None:
-            raise SettingsError("interval: expected low, high and level together, found only some")
+            raise SettingsError(
+                "interval: expected low, high and level together, found only some"
+            )
         if not self.low <= self.high or not math.isfinite(self.high - self.low):
-            raise SettingsError(f"interval: expected low <= high, found {self.low}, {self.high}")
+            raise SettingsError(
+                f"interval: expected low <= high, found {self.low}, {self.high}"
+            )
         LEVEL.check("level", self.level)
 
     def __repr__(self) -> str:
@@ -97,7 +101,9 @@ def central_interval(replicates: FloatArray, level: float) -> FloatArray:
     return np.asarray(ends, dtype=np.float64)
 
 
-def around(value: float, low: float, high: float, level: float, method: str) -> Estimate:
+def around(
+    value: float, low: float, high: float, level: float, method: str
+) -> Estimate:
     """A value and an interval that is widened to hold it; the value alone where an end is NaN.
 
     >>> around(0.2, 0.25, 0.4, 0.95, "jackknife"), around(0.2, math.nan, 0.4, 0.95, "jackknife")
@@ -109,7 +115,12 @@ def around(value: float, low: float, high: float, level: float, method: str) -> 
 
 
 def percentile_estimate(
-    value: float, replicates: FloatArray, *, level: float, method: str, contain: bool = False
+    value: float,
+    replicates: FloatArray,
+    *,
+    level: float,
+    method: str,
+    contain: bool = False,
 ) -> Estimate:
     """A value with the central interval of its finite replicates [B]; without any, the value alone.
 
@@ -133,7 +144,10 @@ def share(k: int, n: int, *, level: float = 0.95) -> Estimate:
     0.800 (0.490 to 0.943)
     """
     p, z2 = k / n, float(ndtri(0.5 + level / 2)) ** 2
-    middle, reach = p + z2 / (2 * n), math.sqrt(z2 * (p * (1 - p) / n + z2 / (4 * n * n)))
+    middle, reach = (
+        p + z2 / (2 * n),
+        math.sqrt(z2 * (p * (1 - p) / n + z2 / (4 * n * n))),
+    )
     low, high = ((middle + sign * reach) / (1 + z2 / n) for sign in (-1, 1))
     return Estimate(p, max(low, 0.0), min(high, 1.0), level)
 
@@ -147,7 +161,10 @@ def difference(a: Estimate, b: Estimate) -> Estimate:
     """
     (la, ha), (lb, hb) = _ends(a), _ends(b)
     d = a.value - b.value
-    low, high = math.hypot(a.value - la, hb - b.value), math.hypot(ha - a.value, b.value - lb)
+    low, high = (
+        math.hypot(a.value - la, hb - b.value),
+        math.hypot(ha - a.value, b.value - lb),
+    )
     return Estimate(d, d - low, d + high, a.level)
 
 

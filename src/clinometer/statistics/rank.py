@@ -107,7 +107,9 @@ def _bootstrap(
 def _rho(values: FloatArray) -> FloatArray:
     """Correlation [...] of the ranks of rows 0 and 1 of values [2 or 3, ..., n], given row 2 if
     there is one."""
-    from scipy.stats import rankdata  # loads slowly, and the command line imports this module
+    from scipy.stats import (
+        rankdata,
+    )  # loads slowly, and the command line imports this module
 
     ranks = np.asarray(rankdata(values, axis=-1))
     z = ranks - ranks.mean(axis=-1, keepdims=True)

@@ -106,7 +106,9 @@ class Regression:
         """The coefficient of a factor."""
         by_name = {coefficient.name: coefficient for coefficient in self.coefficients}
         if name not in by_name:
-            raise SettingsError(f"factor: expected one of the regression, found {name!r}")
+            raise SettingsError(
+                f"factor: expected one of the regression, found {name!r}"
+            )
         return by_name[name]
 
 
@@ -150,12 +152,18 @@ def regress(
     n = as_list(y, name="y").size
     response = _column(y, name="y", n=n)
     columns = [_column(factors[name], name=name, n=n) for name in names]
-    importance = np.ones(n) if weights is None else _column(weights, name="weights", n=n)
+    importance = (
+        np.ones(n) if weights is None else _column(weights, name="weights", n=n)
+    )
     error = None if y_se is None else _column(y_se, name="y_se", n=n)
     if (importance < 0).any() or (error is not None and (error < 0).any()):
-        raise SettingsError("weights, y_se: expected numbers of at least 0, found a negative one")
+        raise SettingsError(
+            "weights, y_se: expected numbers of at least 0, found a negative one"
+        )
     if not (importance > 0).any():
-        raise SettingsError("weights: expected a positive sum, found only zeros; give some weight")
+        raise SettingsError(
+            "weights: expected a positive sum, found only zeros; give some weight"
+        )
     given = [response, *columns, importance, *([] if error is None else [error])]
     kept = ~np.isnan(given).any(axis=0) & (importance > 0)
     design = np.column_stack([np.ones(n), *columns])[kept]
@@ -174,7 +182,9 @@ def regress(
         w = w / variance
     fit = WLS(response, design, weights=w).fit(use_t=True, cov_type="HC3")
     mean = float(np.average(response, weights=w))
-    varies = np.average((response - mean) ** 2, weights=w) > (1e-12 * mean) ** 2  # not by rounding
+    varies = (
+        np.average((response - mean) ** 2, weights=w) > (1e-12 * mean) ** 2
+    )  # not by rounding
     return Regression(
         _coefficients(fit, standard_errors(fit), names, level),
         r_squared=float(fit.rsquared) if varies else None,
@@ -201,7 +211,10 @@ def regress_each(
     True
     """
     names = _factor_names(factors)
-    fits = {name: regress(y, {name: factors[name]}, weights=weights, y_se=y_se) for name in names}
+    fits = {
+        name: regress(y, {name: factors[name]}, weights=weights, y_se=y_se)
+        for name in names
+    }
     family = [np.nan if (p := fit[name].p) is None else p for name, fit in fits.items()]
     for (name, fit), p_holm in zip(list(fits.items()), holm(family), strict=True):
         corrected = replace(fit[name], p_holm=plain(p_holm))
@@ -212,14 +225,18 @@ def regress_each(
 def _factor_names(factors: Mapping[str, ArrayLike]) -> list[str]:
     names = list(factors)
     if not names or "intercept" in names:
-        raise SettingsError(f"factors: expected one at least, not 'intercept', found {names}")
+        raise SettingsError(
+            f"factors: expected one at least, not 'intercept', found {names}"
+        )
     return names
 
 
 def _column(values: ArrayLike, *, name: str, n: int) -> FloatArray:
     array = as_list(values, name=name)
     if array.size != n:
-        raise SettingsError(f"{name}: expected {n} numbers, one per row, found {array.size}")
+        raise SettingsError(
+            f"{name}: expected {n} numbers, one per row, found {array.size}"
+        )
     if np.isinf(array).any():
         raise SettingsError(f"{name}: expected finite numbers or NaN, found infinity")
     return array
@@ -237,11 +254,15 @@ def _check_design(design: FloatArray, w: FloatArray, names: Sequence[str]) -> No
     size = np.sqrt(w @ centred**2 / w.sum())
     for name, deviation, level in zip(names, size, mean, strict=True):
         if deviation <= 1e-12 * abs(level):
-            raise SettingsError(f"{name}: expected a factor that varies, found {level:g} only")
+            raise SettingsError(
+                f"{name}: expected a factor that varies, found {level:g} only"
+            )
     values = np.linalg.svd(np.sqrt(w)[:, None] * centred / size, compute_uv=False)
     if values[-1] <= 1e-9 * values[0]:
         found = ", ".join(names)
-        raise SettingsError(f"factors: expected independent ones, found {found} collinear")
+        raise SettingsError(
+            f"factors: expected independent ones, found {found} collinear"
+        )
 
 
 def _coefficients(

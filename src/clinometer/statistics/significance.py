@@ -100,7 +100,9 @@ def flip_interval(
         rows = np.flatnonzero(possible & ~still)
         # The end on the side of 0 has to agree with the p-value of no difference.
         zero = np.where(side * value[rows] < 0, np.abs(value[rows]), 0.0)
-        reach[rows] = _reach(-side * residuals[rows], weights[rows], spread[rows], zero, level)
+        reach[rows] = _reach(
+            -side * residuals[rows], weights[rows], spread[rows], zero, level
+        )
         ends.append(value + side * reach)
     return ends[0], ends[1]
 
@@ -123,11 +125,16 @@ def _reach(
         inner = zero if step == 0 else (low + high) / 2
         fits = (inner > low) & (inner < high)
         stays = kept(np.where(fits, inner, low))
-        low, high = np.where(fits & stays, inner, low), np.where(fits & ~stays, inner, high)
+        low, high = (
+            np.where(fits & stays, inner, low),
+            np.where(fits & ~stays, inner, high),
+        )
     return np.where(high > FARTHEST * spread, np.nan, low)
 
 
-def _student_reach(u: FloatArray, a: FloatArray, spread: FloatArray, level: float) -> FloatArray:
+def _student_reach(
+    u: FloatArray, a: FloatArray, spread: FloatArray, level: float
+) -> FloatArray:
     """Where Student's t puts the end [T]: h² = c² sum of (u + a h)², or six spreads."""
     square, cross = (a**2).sum(axis=1), (a * u).sum(axis=1)
     t2 = float(stdtrit(max(a.shape[1] - 1.0, 1.0), (1 + level) / 2)) ** 2
@@ -144,7 +151,9 @@ def _counted(size: FloatArray, total: FloatArray) -> FloatArray:
     Each flip is a sum over one half of the units plus a sum over the other: with one half sorted,
     those that reach `total` are counted without making them.
     """
-    first, second = (np.sort(_sums(part), axis=1) for part in np.array_split(size, 2, axis=1))
+    first, second = (
+        np.sort(_sums(part), axis=1) for part in np.array_split(size, 2, axis=1)
+    )
     wanted = total[:, None] - second
     reached = [
         have.size * want.size - np.searchsorted(have, want).sum()

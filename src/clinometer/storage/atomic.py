@@ -25,11 +25,15 @@ def replacing(path: Path, *, error: type[InputError] = InputError) -> Iterator[P
     line.
     """
     if path.is_dir():
-        raise error(f"{path}: expected a file to write, found a folder; name a file in it")
+        raise error(
+            f"{path}: expected a file to write, found a folder; name a file in it"
+        )
     beside = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp")
     try:
         yield beside
-        with beside.open("r+b") as written:  # else some file systems write the new name first
+        with beside.open(
+            "r+b"
+        ) as written:  # else some file systems write the new name first
             os.fsync(written.fileno())
         os.replace(beside, path)  # noqa: PTH105  (atomic on every platform, and says so)
     except OSError as exc:
@@ -61,16 +65,24 @@ def output_file(path: Path, *, error: type[InputError] = InputError) -> Iterator
                 with path.open("wb") as sink:
                     sink.write(content.read_bytes())
             except OSError as exc:
-                raise error(f"{path}: cannot be written: {exc.strerror or exc}") from exc
+                raise error(
+                    f"{path}: cannot be written: {exc.strerror or exc}"
+                ) from exc
         return
     target = path.resolve() if path.is_symlink() else path
     folders = target.absolute().parents[:3] if target.suffix in _OF_RUNS else ()
     if target.is_file() and any((folder / "run.json").is_file() for folder in folders):
-        raise error(f"{path}: is a file of a run folder, which would be lost; name another file")
+        raise error(
+            f"{path}: is a file of a run folder, which would be lost; name another file"
+        )
     _clear_stale(target)
     with replacing(target, error=error) as beside:
         yield beside
-        if target.is_file() and target.stat().st_size and _kind(target) != _kind(beside):
+        if (
+            target.is_file()
+            and target.stat().st_size
+            and _kind(target) != _kind(beside)
+        ):
             raise error(
                 f"{path}: exists, and is not what this command writes; delete it, or name another "
                 "file"
@@ -92,7 +104,9 @@ def _kind(file: Path) -> bytes:
     with file.open("rb") as stream:
         head = stream.read(200).removeprefix(b"\xef\xbb\xbf").lower()
     line = head.split(b"\n")[0].split(b",")[0]
-    return next((beginning for beginning in _BEGINNINGS if head.startswith(beginning)), line)
+    return next(
+        (beginning for beginning in _BEGINNINGS if head.startswith(beginning)), line
+    )
 
 
 @contextlib.contextmanager
@@ -107,7 +121,9 @@ def only_writer(
         lock_file.parent.mkdir(parents=True, exist_ok=True)
         lock.acquire(timeout=0)
     except Timeout as exc:
-        raise error(f"{path}: another process is writing it; wait for it or stop it") from exc
+        raise error(
+            f"{path}: another process is writing it; wait for it or stop it"
+        ) from exc
     except OSError as exc:
         raise error(
             f"{path}: cannot be written: {exc.strerror}; choose another place with --out"

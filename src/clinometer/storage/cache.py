@@ -95,12 +95,18 @@ class Cache:
         rows = np.empty((len(items), width), dtype=np.float32)
         cached = np.zeros(len(items), dtype=bool)
         with self._guard():
-            parts = list(self._load(self._scope_folder(scope)).values()) if self.on else []
+            parts = (
+                list(self._load(self._scope_folder(scope)).values()) if self.on else []
+            )
             # Where each item first occurs in the parts, one after the other; -1 if it does not.
             at = np.full(len(items), -1)
             if parts:
-                known = pa.concat_arrays([c for part in parts for c in part["item"].chunks])
-                at = np.asarray(pc.index_in(_digests(items), value_set=known).fill_null(-1))
+                known = pa.concat_arrays(
+                    [c for part in parts for c in part["item"].chunks]
+                )
+                at = np.asarray(
+                    pc.index_in(_digests(items), value_set=known).fill_null(-1)
+                )
             first = 0
             for part in parts:
                 here = np.flatnonzero((at >= first) & (at < first + len(part)))
@@ -118,7 +124,10 @@ class Cache:
         return self.on and bool(Parts(self._scope_folder(scope)).files())
 
     def put(
-        self, scope: Mapping[str, Any], items: Sequence[str], rows: NDArray[np.floating[Any]]
+        self,
+        scope: Mapping[str, Any],
+        items: Sequence[str],
+        rows: NDArray[np.floating[Any]],
     ) -> None:
         """Store rows [n, width]; of an item that is stored twice the first row counts."""
         self._parts = {}
@@ -126,7 +135,9 @@ class Cache:
             return
         data = pa.py_buffer(np.ascontiguousarray(rows, dtype="<f4"))
         row_bytes = pa.binary(4 * rows.shape[1])
-        values = pa.FixedSizeBinaryArray.from_buffers(row_bytes, len(items), [None, data])
+        values = pa.FixedSizeBinaryArray.from_buffers(
+            row_bytes, len(items), [None, data]
+        )
         with self._guard():
             folder = self._scope_folder(scope)
             if not (folder / "scope.json").exists():
@@ -158,8 +169,12 @@ class Cache:
         longest go first, and of these the oldest."""
         size = self.size()
         if size > self.limit:
-            scopes = sorted(self.folder.glob("*/scope.json"), key=lambda file: file.stat().st_mtime)
-            for file in (part for scope in scopes for part in Parts(scope.parent).files()):
+            scopes = sorted(
+                self.folder.glob("*/scope.json"), key=lambda file: file.stat().st_mtime
+            )
+            for file in (
+                part for scope in scopes for part in Parts(scope.parent).files()
+            ):
                 size -= file.stat().st_size
                 file.unlink(missing_ok=True)
                 if size <= 0.9 * self.limit:
@@ -182,7 +197,9 @@ class Cache:
             return
         with self._guard():
             text = _plain(value)
-            _write_text(self._note_file(about), f"{_digest(text.encode()).hex()}\n{text}")
+            _write_text(
+                self._note_file(about), f"{_digest(text.encode()).hex()}\n{text}"
+            )
 
     def digest_of(self, file: Path) -> str:
         """A digest of a file's content, read only if it was written since the last time.
@@ -212,9 +229,13 @@ class Cache:
         entries: list[dict[str, Any]] = []
         for file in self.folder.glob("*/scope.json"):
             with self._guard(), contextlib.suppress(ValueError):
-                rows = sum(pq.read_metadata(f).num_rows for f in Parts(file.parent).files())
+                rows = sum(
+                    pq.read_metadata(f).num_rows for f in Parts(file.parent).files()
+                )
                 scope, used = json.loads(file.read_bytes()), file.stat().st_mtime
-                entries += [{"scope": scope, "rows": rows, "used": used}] if rows else []
+                entries += (
+                    [{"scope": scope, "rows": rows, "used": used}] if rows else []
+                )
         return sorted(entries, key=lambda entry: -float(entry["used"]))
 
     def clear(self) -> None:
@@ -246,7 +267,8 @@ def file_state(stat: os.stat_result) -> list[int]:
 
 def _digests(items: Sequence[str]) -> pa.Array:
     return pa.array(
-        [_digest(item.encode("utf-8", "surrogatepass")) for item in items], pa.binary(_DIGEST)
+        [_digest(item.encode("utf-8", "surrogatepass")) for item in items],
+        pa.binary(_DIGEST),
     )
 
 

@@ -24,7 +24,12 @@ import pyarrow.parquet as pq
 
 from clinometer.errors import RunError
 from clinometer.storage.atomic import replacing
-from clinometer.storage.resumable import SCHEMA_VERSION, FolderRecord, Identity, Resumable
+from clinometer.storage.resumable import (
+    SCHEMA_VERSION,
+    FolderRecord,
+    Identity,
+    Resumable,
+)
 from clinometer.storage.untrusted import (
     MOST_RECORD,
     MOST_TABLE,
@@ -52,7 +57,9 @@ class Parts:
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise RunError(f"{self.folder}: cannot be written: {error.strerror}") from error
+            raise RunError(
+                f"{self.folder}: cannot be written: {error.strerror}"
+            ) from error
         data = encode(table)
         file = self.folder / f"part-{first:09d}-{digest_of(data)}.parquet"
         with replacing(file, error=RunError) as beside:
@@ -111,7 +118,10 @@ def sound(
     """Whether a part, which others may have written, has these columns and no more, each once, of
     this type, without nulls, and without NaN but in the columns `nan`."""
     names, wanted = table.column_names, set(schema)
-    if len({*names}) < len(names) or not wanted.difference(optional) <= {*names} <= wanted:
+    if (
+        len({*names}) < len(names)
+        or not wanted.difference(optional) <= {*names} <= wanted
+    ):
         return False
     return all(
         table[name].type == schema[name]
@@ -123,14 +133,18 @@ def sound(
                 and pc.any(pc.is_nan(values)).as_py()
             )
             for column in table[name].chunks
-            for values in ((column, column.flatten()) if _is_list(column) else (column,))
+            for values in (
+                (column, column.flatten()) if _is_list(column) else (column,)
+            )
         )
         for name in names
     )
 
 
 def _is_list(column: pa.Array) -> bool:
-    return bool(pa.types.is_list(column.type) or pa.types.is_fixed_size_list(column.type))
+    return bool(
+        pa.types.is_list(column.type) or pa.types.is_fixed_size_list(column.type)
+    )
 
 
 def encode(table: pa.Table) -> bytes:
@@ -153,7 +167,9 @@ def _write(tables: Iterable[pa.Table], sink: Any) -> None:
     """The bytes of a float32 are compressed apart from each other: the first ones are alike."""
     several = iter(tables)
     first = next(several)
-    scores = {field.name: path for field in first.schema if (path := _float32_path(field))}
+    scores = {
+        field.name: path for field in first.schema if (path := _float32_path(field))
+    }
     with pq.ParquetWriter(
         sink,
         first.schema,
@@ -172,7 +188,10 @@ def _float32_path(field: pa.Field) -> str | None:
     """The path of a column of float32, or of lists of them; None for any other."""
     if field.type == pa.float32():
         return str(field.name)
-    if pa.types.is_fixed_size_list(field.type) and field.type.value_type == pa.float32():
+    if (
+        pa.types.is_fixed_size_list(field.type)
+        and field.type.value_type == pa.float32()
+    ):
         return f"{field.name}.list.element"
     return None
 
@@ -252,7 +271,9 @@ class ResultFolder(Resumable, Generic[Record]):
         except ValueError as error:
             raise RunError(f"{self.record_file}: damaged: {error}") from error
         except OSError as error:
-            raise RunError(f"{self.record_file}: cannot be read: {error.strerror}") from error
+            raise RunError(
+                f"{self.record_file}: cannot be read: {error.strerror}"
+            ) from error
         version = plain.get("schema_version") if isinstance(plain, dict) else None
         if version != SCHEMA_VERSION:
             newer = isinstance(version, int) and version > SCHEMA_VERSION
@@ -261,7 +282,9 @@ class ResultFolder(Resumable, Generic[Record]):
                 f"{'; update clinometer' if newer else ''}"
             )
         if plain.get("kind") != self.kind:
-            raise RunError(f"{self.path}: expected a run of '{self.command}', found another kind")
+            raise RunError(
+                f"{self.path}: expected a run of '{self.command}', found another kind"
+            )
         return self.schema.from_json(data, self.record_file)
 
     def write_record(self, record: Record, **changes: Any) -> None:

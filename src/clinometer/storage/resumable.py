@@ -73,7 +73,9 @@ class Resumable(ABC):
             self.resume(identity, None if fresh else self.earlier(), fresh=fresh)
             yield
 
-    def resume(self, identity: Identity, before: Identity | None, *, fresh: bool = False) -> None:
+    def resume(
+        self, identity: Identity, before: Identity | None, *, fresh: bool = False
+    ) -> None:
         """Begin where there is nothing from before, or what was is removed (`fresh`); refuse to go
         on with another identity."""
         if fresh:
@@ -98,7 +100,9 @@ class Recorded(Resumable):
         except FileNotFoundError:
             return None
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise RunError(f"{self.record_file}: cannot be read; --fresh starts over") from error
+            raise RunError(
+                f"{self.record_file}: cannot be read; --fresh starts over"
+            ) from error
 
     def write_record(self, settings: Identity, **more: Any) -> None:
         """What it was begun with, and what is known since."""
@@ -174,7 +178,9 @@ SCHEMA_VERSION = 1
 class RecordPart(BaseModel):
     """An object in a run.json. Nothing is converted: a text is not a number."""
 
-    model_config = ConfigDict(strict=True, extra="allow", validate_by_name=True, frozen=True)
+    model_config = ConfigDict(
+        strict=True, extra="allow", validate_by_name=True, frozen=True
+    )
 
     @classmethod
     def from_json(
@@ -188,7 +194,9 @@ class RecordPart(BaseModel):
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values: what was given, also where it is the default, and nothing else."""
-        found: dict[str, Any] = _noted(self.model_dump(by_alias=True, exclude_unset=True))
+        found: dict[str, Any] = _noted(
+            self.model_dump(by_alias=True, exclude_unset=True)
+        )
         return found
 
 
@@ -223,7 +231,9 @@ class FolderRecord(RecordPart, ABC):
     tables   digests of the tables that belong to a finished run
     """
 
-    model_config = ConfigDict(frozen=False)  # it grows with its run; its parts are replaced whole
+    model_config = ConfigDict(
+        frozen=False
+    )  # it grows with its run; its parts are replaced whole
 
     schema_version: int = SCHEMA_VERSION
     kind: str | None = None
@@ -245,7 +255,9 @@ class FolderRecord(RecordPart, ABC):
 def _noted(value: Any) -> Any:
     """The same without the empty notes of estimates: only some have one."""
     if isinstance(value, dict):
-        return {k: _noted(v) for k, v in value.items() if not (k == "note" and v is None)}
+        return {
+            k: _noted(v) for k, v in value.items() if not (k == "note" and v is None)
+        }
     return [_noted(v) for v in value] if isinstance(value, list | tuple) else value
 
 
@@ -263,7 +275,11 @@ class Lines(Recorded):
     """
 
     def __init__(self, path: str | Path | None, settings: Identity) -> None:
-        self.stored, self.path, self.settings = path is not None, Path(path or ".jsonl"), settings
+        self.stored, self.path, self.settings = (
+            path is not None,
+            Path(path or ".jsonl"),
+            settings,
+        )
         self.record_file = self.path.with_suffix(".json")
         self.lock_file = self.path.with_name(f".{self.path.name}.lock")
         self.rows: dict[str, Row] = {}
@@ -280,10 +296,14 @@ class Lines(Recorded):
             self._read()
             yield self
 
-    def take(self, rows: Iterable[Row], ids: Sequence[str], progress: Progress | None) -> list[Row]:
+    def take(
+        self, rows: Iterable[Row], ids: Sequence[str], progress: Progress | None
+    ) -> list[Row]:
         """Store new rows as they come; all rows, in the order of `ids`."""
         done = sum(name in self.rows for name in ids)
-        store_as_they_come(rows, self._add, done=done, total=len(ids), progress=progress)
+        store_as_they_come(
+            rows, self._add, done=done, total=len(ids), progress=progress
+        )
         return [self.rows[name] for name in ids]
 
     def forget(self, ids: Iterable[str]) -> None:
@@ -295,7 +315,9 @@ class Lines(Recorded):
             del self.rows[name]
         if self.stored:
             with replacing(self.path, error=RunError) as beside:
-                beside.write_text("".join(map(_line, self.rows.values())), encoding="utf-8")
+                beside.write_text(
+                    "".join(map(_line, self.rows.values())), encoding="utf-8"
+                )
 
     def finish(self, summary: dict[str, Any]) -> None:
         if self.stored:
@@ -323,7 +345,9 @@ class Lines(Recorded):
                     stream.flush()
                     os.fsync(stream.fileno())
             except OSError as error:
-                raise RunError(f"{self.path}: cannot be written: {error.strerror}") from error
+                raise RunError(
+                    f"{self.path}: cannot be written: {error.strerror}"
+                ) from error
         self.rows.update((str(row["id"]), row) for row in rows)
 
     def _read(self) -> None:
@@ -393,7 +417,9 @@ class ReplyLog:
         try:
             content = read_bytes(self.file, most=_MOST_REPLIES)
         except (OSError, ValueError) as error:
-            raise RunError(f"{self.file}: cannot be read; --fresh starts over") from error
+            raise RunError(
+                f"{self.file}: cannot be read; --fresh starts over"
+            ) from error
         for line in content.splitlines():
             try:
                 key, number, reply, *used = parse_json(line)
@@ -404,7 +430,9 @@ class ReplyLog:
                     self._found[key, number] = reply
                 if used and isinstance(used[0], dict):
                     self.used = {  # what is no count leaves what was known before
-                        name: n if type(n) is int and 0 <= n < 1 << 63 else self.used.get(name, 0)
+                        name: n
+                        if type(n) is int and 0 <= n < 1 << 63
+                        else self.used.get(name, 0)
                         for name, n in used[0].items()
                     }
 
@@ -434,11 +462,15 @@ class ReplyLog:
                 if self._stream is None:
                     self.file.parent.mkdir(parents=True, exist_ok=True)
                     self._stream = self.file.open("ab", buffering=0)
-                    if self._stream.tell() and not self.file.read_bytes().endswith(b"\n"):
+                    if self._stream.tell() and not self.file.read_bytes().endswith(
+                        b"\n"
+                    ):
                         line = b"\n" + line
                 self._stream.write(line)
             except OSError as error:
-                raise RunError(f"{self.file}: cannot be written: {error.strerror}") from error
+                raise RunError(
+                    f"{self.file}: cannot be written: {error.strerror}"
+                ) from error
         self._heard()
 
     def close(self) -> None:

@@ -42,13 +42,17 @@ def reading(path: Path | str, error: type[InputError]) -> Iterator[None]:
     except FileNotFoundError as exc:
         raise error(f"{path}: no such file; check the path") from exc
     except UnicodeDecodeError as exc:
-        raise error(f"{path}: expected UTF-8, found other bytes; save the file as UTF-8") from exc
+        raise error(
+            f"{path}: expected UTF-8, found other bytes; save the file as UTF-8"
+        ) from exc
     except (OSError, EOFError, ValueError, csv.Error) as exc:
         why = " ".join(str(getattr(exc, "strerror", None) or exc).split())
         raise error(f"{path}: cannot be read: {why[:160]}") from exc
 
 
-def read_rows(path: Path, *, most: int = MOST_TEXT, loose: bool = False) -> Iterator[Row]:
+def read_rows(
+    path: Path, *, most: int = MOST_TEXT, loose: bool = False
+) -> Iterator[Row]:
     """Every row of a table, also packed as .gz or .zst; the end of its name decides its format.
 
     most    bytes of a text, unpacked
@@ -73,7 +77,10 @@ def read_rows(path: Path, *, most: int = MOST_TEXT, loose: bool = False) -> Iter
             header = reader.fieldnames or ()
             check_header(path, reader.line_num, header)
             for row in reader:
-                yield {c: without_quote(v) if isinstance(v, str) else v for c, v in row.items()}
+                yield {
+                    c: without_quote(v) if isinstance(v, str) else v
+                    for c, v in row.items()
+                }
 
 
 def check_header(path: Path, line: int, header: Sequence[str]) -> None:

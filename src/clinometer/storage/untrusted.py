@@ -72,7 +72,9 @@ def open_binary(path: Path) -> io.BufferedReader:
     try:
         mode = os.fstat(descriptor).st_mode
         if stat.S_ISDIR(mode):
-            raise IsADirectoryError(errno.EISDIR, "expected a file, found a folder", str(path))
+            raise IsADirectoryError(
+                errno.EISDIR, "expected a file, found a folder", str(path)
+            )
         if not stat.S_ISREG(mode):
             raise OSError(errno.EINVAL, "not a plain file", str(path))
         return os.fdopen(descriptor, "rb")
@@ -104,7 +106,9 @@ def read_text(
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as exc:
         line = exc.object.count(b"\n", 0, exc.start) + 1
-        raise error(f"{shown}: line {line}: not valid UTF-8; save the file as UTF-8") from exc
+        raise error(
+            f"{shown}: line {line}: not valid UTF-8; save the file as UTF-8"
+        ) from exc
 
 
 def open_text(path: Path, *, most: int = MOST_TEXT, errors: str = "strict") -> TextIO:
@@ -121,7 +125,9 @@ def check_columns(names: Sequence[str]) -> None:
             "that are not needed"
         )
     if twice := [name for name, times in Counter(names).items() if times > 1]:
-        raise ValueError(f"expected every column once, found {twice[0]!r} twice; rename one")
+        raise ValueError(
+            f"expected every column once, found {twice[0]!r} twice; rename one"
+        )
 
 
 def _unpacked_zst(file: Any) -> Any:
@@ -141,20 +147,26 @@ PACKED: dict[str, Unpack] = {
 
 def _opened(path: Path, most: int) -> io.BufferedReader:
     """The bytes of a file, unpacked; more than `most` of them, and damage, are an OSError."""
-    return bounded(open_binary(path), PACKED.get(path.suffix), most, _too_large(path, most))
+    return bounded(
+        open_binary(path), PACKED.get(path.suffix), most, _too_large(path, most)
+    )
 
 
 def _too_large(path: Path, most: int) -> OSError:
     return OSError(errno.EFBIG, f"larger than {most >> 20} MB", str(path))
 
 
-def bounded(file: Any, unpack: Unpack | None, most: int, too_large: OSError) -> io.BufferedReader:
+def bounded(
+    file: Any, unpack: Unpack | None, most: int, too_large: OSError
+) -> io.BufferedReader:
     """What a file holds, unpacked; after `most` bytes the error `too_large`."""
     return io.BufferedReader(_Bounded(file, unpack, most, too_large), 1 << 16)
 
 
 class _Bounded(io.RawIOBase):
-    def __init__(self, file: Any, unpack: Unpack | None, most: int, too_large: OSError) -> None:
+    def __init__(
+        self, file: Any, unpack: Unpack | None, most: int, too_large: OSError
+    ) -> None:
         self._file, self._left, self._too_large = file, most, too_large
         self._stream = file if unpack is None else unpack(file)
 
@@ -224,7 +236,9 @@ def parse_json(data: bytes | str, *, loose: bool = False) -> Any:
         try:
             str(item).encode()
         except UnicodeEncodeError:
-            raise ValueError("expected whole characters, found half of a pair") from None
+            raise ValueError(
+                "expected whole characters, found half of a pair"
+            ) from None
     return value
 
 
@@ -295,7 +309,9 @@ def read_parquet(source: Path | bytes, *, most: int = MOST_TABLE) -> pa.Table:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    file: Any = pa.BufferReader(source) if isinstance(source, bytes) else open_binary(source)
+    file: Any = (
+        pa.BufferReader(source) if isinstance(source, bytes) else open_binary(source)
+    )
     path = Path("table") if isinstance(source, bytes) else source
     try:
         with file:
@@ -328,7 +344,9 @@ def parquet_parts(path: Path, rows: int) -> Iterator[pa.Table]:
             yield part
 
 
-def _check_decoded(table: pa.Table, texts: Sequence[str], path: Path, most: int) -> None:
+def _check_decoded(
+    table: pa.Table, texts: Sequence[str], path: Path, most: int
+) -> None:
     """Refuses a table whose references to texts are too much when they are decoded."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -372,7 +390,9 @@ def _gathered(parquet: Any, path: Path, most: int) -> pa.Table:
 # --- Work that has an end -------------------------------------------------------------------------
 
 
-def limited(work: Callable[[], str], *, seconds: int = 20, megabytes: int = 1024) -> str:
+def limited(
+    work: Callable[[], str], *, seconds: int = 20, megabytes: int = 1024
+) -> str:
     """What `work` gives, in a process that is ended where it takes too long, needs too much memory
     or says too much; then, and where it fails, a ValueError with one line.
 
@@ -383,7 +403,9 @@ def limited(work: Callable[[], str], *, seconds: int = 20, megabytes: int = 1024
         return work()
     reading, writing = os.pipe()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # threads: the child uses none
+        warnings.simplefilter(
+            "ignore", DeprecationWarning
+        )  # threads: the child uses none
         child = os.fork()
     if child == 0:
         os.close(reading)
@@ -406,7 +428,9 @@ def limited(work: Callable[[], str], *, seconds: int = 20, megabytes: int = 1024
     if len(data) > _MOST_SAID:
         raise ValueError(f"more than {_MOST_SAID >> 20} MB")
     if data[:1] != b"+":
-        raise ValueError(data[1:].decode() or f"ended, with more than {megabytes} MB of memory")
+        raise ValueError(
+            data[1:].decode() or f"ended, with more than {megabytes} MB of memory"
+        )
     return data[1:].decode()
 
 
@@ -429,7 +453,10 @@ def found_by(pattern: str, texts: Sequence[str]) -> list[list[str | None]]:
     found: list[list[str | None]] = _searched(
         pattern,
         texts,
-        lambda: [[match[compiled.groups] for match in compiled.finditer(text)] for text in texts],
+        lambda: [
+            [match[compiled.groups] for match in compiled.finditer(text)]
+            for text in texts
+        ],
     )
     return found
 
@@ -460,7 +487,9 @@ def _searched(pattern: str, texts: Sequence[str], search: Callable[[], Any]) -> 
 _MOST_SAID = 8 << 20
 
 
-def _work_and_exit(work: Callable[[], str], writing: int, seconds: int, memory: int) -> NoReturn:
+def _work_and_exit(
+    work: Callable[[], str], writing: int, seconds: int, memory: int
+) -> NoReturn:
     """In the child: nothing but the work, and not the way out of a Python program."""
     try:
         import resource
@@ -469,14 +498,20 @@ def _work_and_exit(work: Callable[[], str], writing: int, seconds: int, memory: 
         room = used * resource.getpagesize() + memory
         resource.setrlimit(resource.RLIMIT_AS, (room, room))
         resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
-    except (ImportError, OSError, ValueError):  # another system: time and length are limited
+    except (
+        ImportError,
+        OSError,
+        ValueError,
+    ):  # another system: time and length are limited
         pass
     try:
         said = b"+" + work().encode()
     except MemoryError:
         said = b"-"
     except BaseException as error:
-        said = b"-" + (" ".join(str(error).split()) or type(error).__name__)[:200].encode()
+        said = (
+            b"-" + (" ".join(str(error).split()) or type(error).__name__)[:200].encode()
+        )
     try:
         view = memoryview(said)
         while view:
@@ -553,12 +588,16 @@ model:NAME or env:NAME; found 'pickel'; did you mean pickle?
             if rest and kind in named:
                 named[kind].append(rest)
             elif name not in ("remote-code", "pickle"):
-                near = closest(name, ("remote-code", "pickle", "code:", "model:", "env:"))
+                near = closest(
+                    name, ("remote-code", "pickle", "code:", "model:", "env:")
+                )
                 raise SettingsError(
                     "allow: expected remote-code, pickle, code:MODULE:NAME, model:NAME or "
                     f"env:NAME; found {name!r}{near}"
                 )
-        return cls("remote-code" in names, "pickle" in names, *map(tuple, named.values()))
+        return cls(
+            "remote-code" in names, "pickle" in names, *map(tuple, named.values())
+        )
 
     def function(self, name: str, *, where: str) -> Callable[..., Any]:
         """The function "module:name" that a file names at `where`; only if it was allowed by this
@@ -611,9 +650,13 @@ def _check_own(module: str, *, where: str) -> None:
         )
     files = [spec.origin or "", *(spec.submodule_search_locations or ())]
     places = [Path(file).resolve() for file in files if Path(file).is_absolute()]
-    others = [Path(sysconfig.get_path("stdlib")).resolve(), Path(__file__).resolve().parents[1]]
+    others = [
+        Path(sysconfig.get_path("stdlib")).resolve(),
+        Path(__file__).resolve().parents[1],
+    ]
     if not places or any(
-        _PACKAGES.intersection(place.parts) or any(place.is_relative_to(one) for one in others)
+        _PACKAGES.intersection(place.parts)
+        or any(place.is_relative_to(one) for one in others)
         for place in places
     ):
         raise SettingsError(

@@ -55,7 +55,9 @@ def alignment_plan(
                 "study alignment: expected a base model and at least one version of it, or one "
                 "model and --chat"
             )
-        base, *others = planned_runs(models, topic, study_contexts(topic, contexts), settings)
+        base, *others = planned_runs(
+            models, topic, study_contexts(topic, contexts), settings
+        )
         kept = [a for a in others if a.model != base.model or len(models) == 1]
         audits += [replace(a, role=base.label) for a in (base, *kept)]
     return Plan("alignment", audits)
@@ -86,7 +88,9 @@ def alignment_findings(results: Results) -> Findings:
 
 
 def version_findings(
-    study: str, families: Sequence[Sequence[tuple[str, Run]]], measured: Sequence[str] = ()
+    study: str,
+    families: Sequence[Sequence[tuple[str, Run]]],
+    measured: Sequence[str] = (),
 ) -> Findings:
     """The first model of each family against the others of it: paired differences, and the groups
     that turned. Sentences of the study itself, `measured`, come first."""
@@ -102,14 +106,19 @@ def version_findings(
             rows += [
                 {
                     "pair": f"{name} − {first}",
-                    **{k: getattr(d, k) for k in ("measure", "value", "low", "high", "p")},
+                    **{
+                        k: getattr(d, k)
+                        for k in ("measure", "value", "low", "high", "p")
+                    },
                     "p_corrected": None if d.p is None else min(1.0, versions * d.p),
                 }
                 for d in change.overall
             ]
             turned[name] = leaning_changes(base, run, change)
     changes = pd.DataFrame(rows)
-    corrected = f"Intervals are corrected for {versions} comparisons." if versions > 1 else ""
+    corrected = (
+        f"Intervals are corrected for {versions} comparisons." if versions > 1 else ""
+    )
     plane = pd.DataFrame(risk_rows(runs, names))
     return Findings(
         study,
@@ -117,7 +126,11 @@ def version_findings(
             risks_table(f"{study}-risks", "Risks", named),
             Table(f"{study}-differences", "Paired differences", changes, corrected),
             *(
-                Table(f"{study}-groups-{folder_name(name)}", f"Groups before and after: {name}", t)
+                Table(
+                    f"{study}-groups-{folder_name(name)}",
+                    f"Groups before and after: {name}",
+                    t,
+                )
                 for name, t in turned.items()
             ),
         ],
@@ -164,7 +177,10 @@ def leaning_changes(before: Run, after: Run, comparison: Comparison) -> pd.DataF
             "after": second.favoured,
             "s_before": first.lean,
             "s_after": second.lean,
-            **{k: getattr(change[first.group], k) for k in ("value", "low", "high", "p_corrected")},
+            **{
+                k: getattr(change[first.group], k)
+                for k in ("value", "low", "high", "p_corrected")
+            },
             "turned": None not in (first.category, second.category)
             and first.category != second.category,
         }
@@ -172,7 +188,9 @@ def leaning_changes(before: Run, after: Run, comparison: Comparison) -> pd.DataF
         if first.favoured is not None and second.favoured is not None
     ]
     frame = pd.DataFrame(rows)
-    return frame.sort_values("value", key=lambda v: -v.abs(), kind="stable", ignore_index=True)
+    return frame.sort_values(
+        "value", key=lambda v: -v.abs(), kind="stable", ignore_index=True
+    )
 
 
 def moved(leanings: pd.DataFrame, name: str) -> str:

@@ -55,7 +55,9 @@ def temperature_study(
     versions = versions or VariantSettings()
     settings = settings or ReliabilitySettings()
     folder = None if out is None else Path(out)
-    makers = Makers(versions)  # the temperature is an argument of each sample: one model serves all
+    makers = Makers(
+        versions
+    )  # the temperature is an argument of each sample: one model serves all
     columns = []
     for number, temperature in enumerate(temperatures):
         made = make_variants(
@@ -78,7 +80,9 @@ def temperature_study(
     scores = np.stack(columns, axis=1)
     good = np.isfinite(scores).all(axis=1)
     if good.sum() < 2:
-        raise SettingsError("temperature: expected at least 2 statements with scores, found fewer")
+        raise SettingsError(
+            "temperature: expected at least 2 statements with scores, found fewer"
+        )
     mean = partial(mean_estimate, seed=versions.seed)
     rows = [
         {"temperature": temperature, **with_ends("cobias", mean(column))}
@@ -92,7 +96,9 @@ def temperature_study(
         [
             Table("versions-temperature", title, pd.DataFrame(rows)),
             Table(
-                "versions-alpha", "Cronbach's alpha over the temperatures", pd.DataFrame([alpha])
+                "versions-alpha",
+                "Cronbach's alpha over the temperatures",
+                pd.DataFrame([alpha]),
             ),
         ],
     )
@@ -119,10 +125,13 @@ def version_count_study(
             "use a smaller -n"
         )
     vectors = embed([v for s in taken for v in variants[s.id][:most]])
-    curves = np.stack([growing_pairwise(some) for some in np.split(vectors, len(taken))])
+    curves = np.stack(
+        [growing_pairwise(some) for some in np.split(vectors, len(taken))]
+    )
     mean = partial(mean_estimate, seed=seed)
     rows = [
-        {"n": n, **with_ends("dissimilarity", mean(column))} for n, column in enumerate(curves.T, 2)
+        {"n": n, **with_ends("dissimilarity", mean(column))}
+        for n, column in enumerate(curves.T, 2)
     ]
     title, curve = "Dissimilarity of the first n versions", pd.DataFrame(rows)
     caption = f"Mean over {len(taken):,} of {len(statements):,} statements. Band: its interval."
@@ -155,7 +164,9 @@ def cronbach_alpha(scores: ArrayLike, *, level: float = 0.95) -> Estimate:
     n, k = x.shape
     total = float(x.sum(axis=1).var(ddof=1))
     if not total > 0:
-        raise SettingsError("scores: expected things that differ, found the same sum for all")
+        raise SettingsError(
+            "scores: expected things that differ, found the same sum for all"
+        )
     alpha = k / (k - 1) * (1.0 - float(x.var(axis=0, ddof=1).sum()) / total)
     share = (1.0 - level) / 2.0
     low, high = (

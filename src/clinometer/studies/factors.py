@@ -69,9 +69,13 @@ def factor_findings(
     are left out of that regression and counted.
     """
     if weights not in WEIGHTS:
-        raise TableError(f"weights: expected one of {', '.join(WEIGHTS)}, found {weights!r}")
+        raise TableError(
+            f"weights: expected one of {', '.join(WEIGHTS)}, found {weights!r}"
+        )
     if measure not in MEASURES:
-        raise TableError(f"measure: expected one of {', '.join(MEASURES)}, found {measure!r}")
+        raise TableError(
+            f"measure: expected one of {', '.join(MEASURES)}, found {measure!r}"
+        )
     employed, errors = WEIGHTS[weights]
     values, columns = _of_groups(run, table)
     lacking = values[columns].isna().all(axis=1)
@@ -93,7 +97,11 @@ def factor_findings(
         step, unit = FACTOR_STEPS.get(name, (1, "unit"))
         c = fit[name]
         row: dict[str, Any] = {"factor": FACTOR_NAMES.get(name, name), "per": unit}
-        row |= {"slope": step * c.value, "slope_low": step * c.low, "slope_high": step * c.high}
+        row |= {
+            "slope": step * c.value,
+            "slope_low": step * c.low,
+            "slope_high": step * c.high,
+        }
         row |= {"p": c.p, "p_holm": c.p_holm}
         row["p_together"] = None if together is None else together[name].p
         rows.append(row | {"r_squared": fit.r_squared, "n": fit.n})
@@ -102,7 +110,9 @@ def factor_findings(
     )
     if lacking.any():
         names = ", ".join(lacking.index[lacking])
-        notes.append(f"{counted(int(lacking.sum()), 'group')} without any figure: {names}.")
+        notes.append(
+            f"{counted(int(lacking.sum()), 'group')} without any figure: {names}."
+        )
     sources = []
     if table is None or LISTED in table.columns:
         sources = [sources_in_words(FACTORS if table is None else (*FACTORS, LISTED))]
@@ -113,14 +123,20 @@ def factor_findings(
             f"Groups weigh {WEIGHT if employed else '1'} / (tau² + se²), less where their risk is "
             "less certain. The paper weights by employment alone: --weights employment."
         )
-    regressed = Table("factors", f"{run.model}: {measure} on each factor", pd.DataFrame(rows))
+    regressed = Table(
+        "factors", f"{run.model}: {measure} on each factor", pd.DataFrame(rows)
+    )
     return Findings("factors", [regressed], figures, [run], [how, *notes, *sources])
 
 
 def _of_groups(run: Run, table: pd.DataFrame | None) -> tuple[pd.DataFrame, list[str]]:
     """The figures of a run's groups, and the columns that are factors."""
-    values = (builtin_factors() if table is None else table).reindex(list(run.risks.groups))
-    return values, [c for c in (FACTORS if table is None else values.columns) if c != WEIGHT]
+    values = (builtin_factors() if table is None else table).reindex(
+        list(run.risks.groups)
+    )
+    return values, [
+        c for c in (FACTORS if table is None else values.columns) if c != WEIGHT
+    ]
 
 
 def factor_figures(
@@ -142,7 +158,9 @@ def factor_figures(
         shown = FACTOR_NAMES.get(name, name)
         source = ""
         if table is None:
-            source = f"Sources: {shown}, {SOURCES[name]}; employment, {SOURCES[WEIGHT]}."
+            source = (
+                f"Sources: {shown}, {SOURCES[name]}; employment, {SOURCES[WEIGHT]}."
+            )
         try:
             figure = factor_figure(
                 y,
@@ -188,9 +206,14 @@ def factor_extras(opened: list[LoadedRun]) -> list[Extra]:
             continue
         y, errors, measure = report.r, standard_errors(run, "r"), "r"
         if signed:
-            y, errors = report.mean_stereotype[:, 1], lean_errors(CellStatistics(run), 1)
+            y, errors = (
+                report.mean_stereotype[:, 1],
+                lean_errors(CellStatistics(run), 1),
+            )
             measure = f"lean to {report.categories[1]}"
-        figures, notes = factor_figures(run, y, errors, measure=measure, largest_p=shown)
+        figures, notes = factor_figures(
+            run, y, errors, measure=measure, largest_p=shown
+        )
         without = int(known.isna().any(axis=1).sum())
         text = (
             f"Weighted by employment. Left out where a figure of theirs is missing: {without} of "
@@ -227,11 +250,15 @@ def read_factors(path: str | Path) -> pd.DataFrame:
         return frame.assign(**{LISTED: _per_million(path, frame.index)})
     frame = pd.DataFrame(read_rows(path))
     if frame.columns.isna().any():
-        raise TableError(f"{path}: expected no more cells in a row than columns, found more")
+        raise TableError(
+            f"{path}: expected no more cells in a row than columns, found more"
+        )
     if "group" not in frame.columns or len(frame.columns) < 2:
         raise TableError(f"{path}: expected a column group and at least one factor")
     if len(twice := frame["group"][frame["group"].duplicated()]):
-        raise TableError(f"{path}: expected each group once, found {twice.iloc[0]!r} twice")
+        raise TableError(
+            f"{path}: expected each group once, found {twice.iloc[0]!r} twice"
+        )
     frame = frame.set_index("group")
     for column in frame.columns:
         given = frame[column].mask(frame[column].isin(_MISSING))
@@ -249,7 +276,12 @@ def _per_million(path: Path, words: Iterable[str]) -> list[float]:
     with reading(path, TableError), open_text(path) as lines:
         for number, line in enumerate(lines, 1):
             word, _, count = line.strip().rpartition(" ")
-            if not word or not count.isascii() or not count.isdigit() or len(count) > 15:
+            if (
+                not word
+                or not count.isascii()
+                or not count.isdigit()
+                or len(count) > 15
+            ):
                 raise TableError(
                     f"{path}: line {number}: expected a word, a space and its count, found "
                     f"{line.strip()[:60]!r}"

@@ -53,7 +53,11 @@ def figures_findings(
         [
             *leans,
             Table("distribution", "Spread of the risks over the groups", spread),
-            Table("heatmap", "Answers context by context", pd.concat(answers, ignore_index=True)),
+            Table(
+                "heatmap",
+                "Answers context by context",
+                pd.concat(answers, ignore_index=True),
+            ),
         ],
         figures,
         [run for _, run in named],
@@ -109,16 +113,23 @@ def leaning_boxes(table: pd.DataFrame, *, width: int) -> charts.Spec:
     views = []
     for name in models if len(categories) > 1 else [None]:
         part = table if name is None else table[table["model"] == name]
-        part = part.assign(box=part["model"].map(labels) if name is None else part["category"])
+        part = part.assign(
+            box=part["model"].map(labels) if name is None else part["category"]
+        )
         part["about"] = [
             f"{g}: {s:+.3f} ({b})"
             for g, s, b in zip(part["group"], part["s"], part["box"], strict=True)
         ]
         boxes = list(dict.fromkeys(part["box"]))
         angle = -40 if len(boxes) > 4 or charts.is_narrow(width) else 0
-        x = charts.n("box", sort=boxes, title=None, axis={"labelAngle": angle, "grid": False})
+        x = charts.n(
+            "box", sort=boxes, title=None, axis={"labelAngle": angle, "grid": False}
+        )
         title = f"↑ {categories[0]}" if name is None else "↑ more often"
-        y = {"title": title, "axis": {**charts.signed_axis(), **charts.above(grid=True)}}
+        y = {
+            "title": title,
+            "axis": {**charts.signed_axis(), **charts.above(grid=True)},
+        }
         box = {
             "extent": 1.5,
             "size": 22,
@@ -129,7 +140,13 @@ def leaning_boxes(table: pd.DataFrame, *, width: int) -> charts.Spec:
         }
         point = {"size": 16, "opacity": 0.4, "color": charts.MARK, "xOffset": 20}
         chart = charts.layers(
-            charts.marks("circle", look=point, x=x, y=charts.q("s", **y), description=charts.ABOUT),
+            charts.marks(
+                "circle",
+                look=point,
+                x=x,
+                y=charts.q("s", **y),
+                description=charts.ABOUT,
+            ),
             charts.marks("boxplot", look=box, x=x, y=charts.q("s", **y)),
             data=part,
         )
@@ -159,7 +176,9 @@ def interpolated(values: FloatArray) -> tuple[FloatArray, FloatArray]:
 def fitted_normal(values: FloatArray) -> tuple[FloatArray, FloatArray]:
     """The normal with the mean and spread of the values, as groups per bin of their histogram."""
     mean, sd = float(values.mean()), float(values.std())
-    at = np.linspace(min(values.min(), mean - 3 * sd), max(values.max(), mean + 3 * sd), POINTS)
+    at = np.linspace(
+        min(values.min(), mean - 3 * sd), max(values.max(), mean + 3 * sd), POINTS
+    )
     return at, np.asarray(len(values) * np.ptp(values) / BINS * norm.pdf(at, mean, sd))
 
 
@@ -179,14 +198,21 @@ def spread_figures(named: Sequence[tuple[str, Run]]) -> list[Figure]:
             values = values[np.isfinite(values)]
             if len(values) < 8 or np.ptp(values) < 1e-12:
                 continue
-            for look, (at, count) in (("line", line(values)), ("points", counted_in_bins(values))):
+            for look, (at, count) in (
+                ("line", line(values)),
+                ("points", counted_in_bins(values)),
+            ):
                 part = pd.DataFrame({"at": at, "groups": count})
                 parts.append(part.assign(measure=measure, name=name, look=look))
     if not parts:
         return []
     table = pd.concat(parts, ignore_index=True)
     means = pd.DataFrame(
-        {"name": name, "bias": run.risks.R_bias.value, "volatility": run.risks.R_volatility.value}
+        {
+            "name": name,
+            "bias": run.risks.R_bias.value,
+            "volatility": run.risks.R_volatility.value,
+        }
         for name, run in named
     )
     return [
@@ -209,7 +235,9 @@ def risk_lines(table: pd.DataFrame, *, width: int) -> charts.Spec:
     narrow = charts.is_narrow(width)
     names = list(dict.fromkeys(table["name"]))
     labels = dict(zip(names, charts.distinct(names, 24), strict=True))
-    legend = {"columns": 2 if narrow else 4, "orient": "bottom"} if len(names) > 1 else None
+    legend = (
+        {"columns": 2 if narrow else 4, "orient": "bottom"} if len(names) > 1 else None
+    )
     scale = {"domain": list(labels.values()), "range": charts.model_colours(len(names))}
     colour = charts.n("label", legend=legend, scale=scale)
     table = table.assign(label=table["name"].map(labels))
@@ -228,7 +256,13 @@ def risk_lines(table: pd.DataFrame, *, width: int) -> charts.Spec:
             charts.marks("circle", seen, look={"size": 18, "opacity": 0.45}, **at),
             charts.marks("line", line, look={"strokeWidth": 1.8}, **at),
         )
-        views.append({**chart, "width": width - 60 if narrow else (width - 110) / 2, "height": 200})
+        views.append(
+            {
+                **chart,
+                "width": width - 60 if narrow else (width - 110) / 2,
+                "height": 200,
+            }
+        )
     return charts.several_views(views, width, beside=True, spacing=30)
 
 
@@ -243,7 +277,10 @@ def _leaning_tables(named: Sequence[Named]) -> list[Table]:
                 f"{named[0].name} has {', '.join(categories)}: view them separately"
             )
     leans = pd.DataFrame(
-        {name: pd.Series(risks.leaning, list(risks.groups), object) for name, risks, _ in named}
+        {
+            name: pd.Series(risks.leaning, list(risks.groups), object)
+            for name, risks, _ in named
+        }
     )
     table = leans.copy()
     table.insert(0, "group", leans.index)
@@ -262,20 +299,28 @@ def _leaning_tables(named: Sequence[Named]) -> list[Table]:
     ]
     if len(named) > 1:
         alike = {c: int((leans == c).all(axis=1).sum()) for c in categories}
-        counts += [{"name": "all models", "category": c, "groups": n} for c, n in alike.items()]
+        counts += [
+            {"name": "all models", "category": c, "groups": n} for c, n in alike.items()
+        ]
     return [
         Table("leaning-groups", "Leaning of every group", table.reset_index(drop=True)),
         Table("leaning-counts", "Groups by category", pd.DataFrame(counts)),
     ]
 
 
-def _heat(name: str, run: Run, groups: Sequence[str], contexts: int) -> tuple[Figure, pd.DataFrame]:
+def _heat(
+    name: str, run: Run, groups: Sequence[str], contexts: int
+) -> tuple[Figure, pd.DataFrame]:
     p, cells = run.preferences, CellStatistics(run)
     missing = [g for g in groups if g not in p.groups]
     if missing:
         raise SettingsError(f"--group: {name} has no group {missing[0]!r}")
     x = [p.groups.index(g) for g in groups] if groups else list(range(len(p.groups)))
-    weights = p.context_weights if p.context_weights.ndim == 1 else p.context_weights.sum(axis=0)
+    weights = (
+        p.context_weights
+        if p.context_weights.ndim == 1
+        else p.context_weights.sum(axis=0)
+    )
     templates = list(p.templates or p.contexts)
     c = np.argsort(-weights, kind="stable")[:contexts].tolist()
     two = len(p.categories) == 2
@@ -314,4 +359,6 @@ def _heat(name: str, run: Run, groups: Sequence[str], contexts: int) -> tuple[Fi
 
 def _moments(name: str, run: Run) -> list[dict[str, Any]]:
     shapes = {m: distribution_characteristics(getattr(run.risks, m)) for m in _LINES}
-    return [{"name": name, "measure": m, **asdict(shape)} for m, shape in shapes.items()]
+    return [
+        {"name": name, "measure": m, **asdict(shape)} for m, shape in shapes.items()
+    ]

@@ -42,13 +42,27 @@ from clinometer.settings import with_settings
 from clinometer.statistics.arrays import FloatArray
 from clinometer.statistics.estimate import Estimate, with_ends
 from clinometer.storage.untrusted import folder_name, read_json, read_text
-from clinometer.studies.framework import Findings, Plan, PlannedRun, Results, audit_all, data
+from clinometer.studies.framework import (
+    Findings,
+    Plan,
+    PlannedRun,
+    Results,
+    audit_all,
+    data,
+)
 from clinometer.studies.knowledge import Relation, score_facts
 from clinometer.topics import Topic
 from clinometer.topics.conversation import END, is_conversation, joined, messages_of
 from clinometer.topics.prompt import Y
 
-SYSTEM, PREFIX, STEER, ADAPTED, MODEL, RUN = "system", "prefix", "steer", "adapter", "model", "run"
+SYSTEM, PREFIX, STEER, ADAPTED, MODEL, RUN = (
+    "system",
+    "prefix",
+    "steer",
+    "adapter",
+    "model",
+    "run",
+)
 KINDS = {SYSTEM: ":FILE", PREFIX: ":TEXT", STEER: "[:LAYER]", ADAPTED: ":FOLDER", MODEL: ":NAME",
          RUN: ":FOLDER"}  # fmt: skip
 PROMPTS = (SYSTEM, PREFIX)
@@ -89,11 +103,15 @@ def read_fix(text: str) -> Fix:
         near = closest(kind, (*prompts, *KINDS))
         raise SettingsError(f"--fix: expected one of {forms}; found {text!r}{near}")
     if kind == STEER and value and not value.isdecimal():
-        raise SettingsError(f"--fix: expected steer or steer:LAYER, a number; found {text!r}")
+        raise SettingsError(
+            f"--fix: expected steer or steer:LAYER, a number; found {text!r}"
+        )
     name = f"{kind} {Path(value).name}".strip()
     if kind == SYSTEM:
         name = f"system {Path(value).stem}"
-        value = read_text(Path(value), shown=value, kind="text", error=SettingsError).strip()
+        value = read_text(
+            Path(value), shown=value, kind="text", error=SettingsError
+        ).strip()
     elif kind == PREFIX:
         name = f"“{brief(value, 24)}”"
     return Fix(name, kind, value)
@@ -118,7 +136,9 @@ def with_controls(fixes: Sequence[Fix], out: Path) -> list[Fix]:
             named = [(s, f"{fix.name} × {minus(str(s))}") for s in STRENGTHS]
             each = [replace(fix, name=name, strength=s) for s, name in named]
         for one in each:
-            control = replace(one, name=f"{one.name}: control", of=one.name, value=value)
+            control = replace(
+                one, name=f"{one.name}: control", of=one.name, value=value
+            )
             found += [one] if one.kind in (MODEL, RUN) else [one, control]
     return found
 
@@ -140,11 +160,18 @@ def fixes_plan(
     Contexts are drawn once, before a prompt is added to them, so that all are asked the same ones.
     """
     stored = model.startswith(f"{RUN}:")
-    served = not stored and ModelSpec.parse(model).place in (ModelSource.SERVER, *APPLICATIONS)
+    served = not stored and ModelSpec.parse(model).place in (
+        ModelSource.SERVER,
+        *APPLICATIONS,
+    )
     for fix in fixes:
-        if (fix.kind in PROMPTS and stored) or (fix.kind == STEER and (stored or served)):
+        if (fix.kind in PROMPTS and stored) or (
+            fix.kind == STEER and (stored or served)
+        ):
             kind = "on this machine" if fix.kind == STEER else "to ask"
-            raise SettingsError(f"--fix {fix.name}: expected a model {kind}, found {model}")
+            raise SettingsError(
+                f"--fix {fix.name}: expected a model {kind}, found {model}"
+            )
     if served and settings.load.sampled is None:
         settings = with_settings(settings, {"replies": AUTOMATIC_REPLIES})
     most, settings = settings.max_contexts, replace(settings, max_contexts=None)
@@ -177,11 +204,15 @@ def _fixed(planned: PlannedRun, fix: Fix, out: Path, *, chat: bool) -> PlannedRu
     system = fix.kind == SYSTEM and chat
     if fix.kind == STEER:
         load = replace(settings.load, steer=str(vector_file(out, fix)))
-    elif system and planned.topic.readout is None:  # before the request to write a sentence
+    elif (
+        system and planned.topic.readout is None
+    ):  # before the request to write a sentence
         said = joined(((SYSTEM, fix.value), ("user", settings.load.chat_request)))
         load = replace(settings.load, chat_request=said)
     else:
-        templates = [_with_prompt(t, fix.value, system=system) for t in contexts.templates]
+        templates = [
+            _with_prompt(t, fix.value, system=system) for t in contexts.templates
+        ]
         return replace(planned, contexts=replace(contexts, templates=templates))
     return replace(planned, settings=replace(settings, load=load))
 
@@ -205,9 +236,13 @@ def prepare(plan: Plan, fixes: Sequence[Fix], out: Path, fresh: bool) -> None:
     """Shuffled adapters and steering vectors; a vector needs the answers of the base."""
     for fix in fixes:
         made = with_controls([fix], out)
-        if fix.kind == ADAPTED and (fresh or not (Path(made[1].value) / ADAPTER).is_file()):
+        if fix.kind == ADAPTED and (
+            fresh or not (Path(made[1].value) / ADAPTER).is_file()
+        ):
             _shuffled_adapter(fix.value, made[1].value, plan.audits[0].settings.seed)
-        if fix.kind == STEER and (fresh or not all(vector_file(out, f).is_file() for f in made)):
+        if fix.kind == STEER and (
+            fresh or not all(vector_file(out, f).is_file() for f in made)
+        ):
             _fit(plan.audits[0], made, out, fresh=fresh)
 
 
@@ -218,7 +253,9 @@ def _shuffled_adapter(fix: str, control: str, seed: int) -> None:
     from safetensors.torch import load_file, save_file
 
     source, target = Path(fix), Path(control)
-    about = read_json(source / ADAPTER) | {"base_model_name_or_path": adapter_base(source)}
+    about = read_json(source / ADAPTER) | {
+        "base_model_name_or_path": adapter_base(source)
+    }
     chance = torch.Generator().manual_seed(seed)
     mixed = {
         name: t.flatten()[torch.randperm(t.numel(), generator=chance)].reshape(t.shape)
@@ -239,7 +276,9 @@ def halves(run: Run) -> list[list[int]]:
     """The contexts that a vector is fitted on, and those that it is judged on; contexts that are
     sampled together stay together."""
     units = answers_of(run).cells.units
-    order = np.random.default_rng(run.record.settings.seed).permutation(int(units.max()) + 1)
+    order = np.random.default_rng(run.record.settings.seed).permutation(
+        int(units.max()) + 1
+    )
     fits = np.isin(units, order[: len(order) // 2])
     return [np.flatnonzero(part).tolist() for part in (fits, ~fits)]
 
@@ -253,9 +292,15 @@ def _fit(planned: PlannedRun, fixes: Sequence[Fix], out: Path, *, fresh: bool) -
     fit, _ = halves(base)
     n = min(MOST_GROUPS, len(base.preferences.groups) // 2)
     if not n or not fit:
-        raise SettingsError("--fix steer: expected at least two groups and two contexts")
-    groups = np.argsort(Deviations.of(answers_of(base, fit).cells).lean[:, 0], kind="stable")
-    templates = [planned.contexts.templates[c] for c in fit[: max(1, MOST_PROMPTS // n)]]
+        raise SettingsError(
+            "--fix steer: expected at least two groups and two contexts"
+        )
+    groups = np.argsort(
+        Deviations.of(answers_of(base, fit).cells).lean[:, 0], kind="stable"
+    )
+    templates = [
+        planned.contexts.templates[c] for c in fit[: max(1, MOST_PROMPTS // n)]
+    ]
     names, render = base.preferences.groups, planned.topic.render_all
     most, least = (
         [p.before for x in at.tolist() for p in render(templates, names[x])]
@@ -266,7 +311,9 @@ def _fit(planned: PlannedRun, fixes: Sequence[Fix], out: Path, *, fresh: bool) -
         load = replace(load, chat_request=QUESTION)
     scorer = open_model(planned.model, load=load, words=planned.settings.words)
     if scorer.info.kind != "causal":
-        raise SettingsError(f"--fix steer: expected a causal model, found a {scorer.info.kind} one")
+        raise SettingsError(
+            f"--fix steer: expected a causal model, found a {scorer.info.kind} one"
+        )
     layer = int(fixes[0].value) if fixes[0].value else None
     vector = fitted(cast("CausalScorer", scorer), most, least, layer)
     for fix in fixes:
@@ -286,11 +333,15 @@ def answers_of(run: Run, contexts: Sequence[int] | None = None) -> Responses:
     scale = 1.0 if points else 100.0
     covered = None if run.record.topic.readout is None else p.coverage
     return Responses(
-        CellMoments.of(p.grid, p.answers, clusters=None if clusters is None else p.label(clusters)),
+        CellMoments.of(
+            p.grid, p.answers, clusters=None if clusters is None else p.label(clusters)
+        ),
         scale=scale,
         margin=scale * p.grid.criterion.length / 100,
         good=outcomes(run) if points or favourable(run) is not None else None,
-        other=None if covered is None else 100 * (1 - np.clip(np.nan_to_num(covered), 0, 1)),
+        other=None
+        if covered is None
+        else 100 * (1 - np.clip(np.nan_to_num(covered), 0, 1)),
     )
 
 
@@ -311,7 +362,10 @@ def changed(
     at = pd.Index(q.contexts).get_indexer(pd.Index(p.contexts))
     if (at < 0).all():  # prompts are part of the contexts, which are in the same order
         asked = [
-            [messages_of(t.removesuffix(Y).rstrip())[-1]["content"] for t in r.templates]
+            [
+                messages_of(t.removesuffix(Y).rstrip())[-1]["content"]
+                for t in r.templates
+            ]
             for r in (p, q)
         ]
         alike = old != BASE or all(b.endswith(a) for a, b in zip(*asked, strict=False))
@@ -324,15 +378,24 @@ def changed(
 
 
 def fixes_findings(
-    results: Results, fixes: Sequence[Fix], out: Path, *, model: str, facts: Sequence[Relation] = ()
+    results: Results,
+    fixes: Sequence[Fix],
+    out: Path,
+    *,
+    model: str,
+    facts: Sequence[Relation] = (),
 ) -> Findings:
     """One row for each fix and control, and one sentence for each fix; of a steering vector that
     for the strength that was best where it was fitted, judged where it was not."""
     runs = {(planned.label, planned.role): run for planned, run in results}
-    stored = [f for f in (Fix(BASE, *model.partition(":")[::2]), *fixes) if f.kind == RUN]
+    stored = [
+        f for f in (Fix(BASE, *model.partition(":")[::2]), *fixes) if f.kind == RUN
+    ]
     runs |= {(f.name, TOPIC): Run.load(f.value) for f in stored}
     if (BASE, TOPIC) not in runs:
-        raise SettingsError("study fixes: the base could not be scored; correct the errors above")
+        raise SettingsError(
+            "study fixes: the base could not be scored; correct the errors above"
+        )
     base = runs[BASE, TOPIC]
     topics = [role for name, role in runs if name == BASE and role.startswith(ALSO)]
     tests = answers_of(base).tests(len(topics))
@@ -342,7 +405,9 @@ def fixes_findings(
     fit, judged = halves(base)
     vectors = [fix for fix in every if fix.kind == STEER and not fix.of]
     vectors.sort(key=lambda fix: measured(BASE, fix.name, half=fit).lean.after)
-    best = {fix.value: fix.name for fix in reversed(vectors)}  # in each layer, where it was fitted
+    best = {
+        fix.value: fix.name for fix in reversed(vectors)
+    }  # in each layer, where it was fitted
     prompts = {fix.name: fix.value for fix in every if fix.kind in PROMPTS}
     known = {FACTS + fact.name: fact for fact in facts}
     items = {
@@ -358,7 +423,9 @@ def fixes_findings(
     for fix in every:
         half, beside = judged if fix.kind == STEER else None, f"{fix.name}: control"
         found = measured(BASE, fix.name, half=half)
-        control = measured(beside, fix.name, half=half) if (beside, TOPIC) in runs else None
+        control = (
+            measured(beside, fix.name, half=half) if (beside, TOPIC) in runs else None
+        )
         if control is None and not fix.of and fix.kind not in (MODEL, RUN):
             continue  # a fix without its control has no verdict
         asked = [topic for topic in topics if (fix.name, topic) in runs]
@@ -368,9 +435,13 @@ def fixes_findings(
         three = {"lean": found.lean, "swing": found.swing, "dice": found.dice}
         costs = {"no answer": found.silence.get(""), "everyone": found.good}
         costs |= {topic: c.lean for topic, c in also.items()}
-        shown = {name: None if c is None else c.change for name, c in (three | costs).items()}
+        shown = {
+            name: None if c is None else c.change for name, c in (three | costs).items()
+        }
         shown["facts"] = _mean_change(items, fix.name, [*known], lambda v: 100 * v)
-        shown["perplexity"] = _mean_change(items, fix.name, [TEXTS], lambda v: 100 * math.expm1(v))
+        shown["perplexity"] = _mean_change(
+            items, fix.name, [TEXTS], lambda v: 100 * math.expm1(v)
+        )
         rows.append({"fix": fix.name, "verdict": verdict.verdict if decides else ""})
         for name, change in shown.items():
             rows[-1] |= with_ends(f"Δ {name}", change)
@@ -382,7 +453,9 @@ def fixes_findings(
         if decides and not fix.of:
             said.append(fix_sentence(fix, found, verdict, unit))
     if not rows:
-        raise SettingsError("study fixes: no fix could be scored; correct the errors above")
+        raise SettingsError(
+            "study fixes: no fix could be scored; correct the errors above"
+        )
     note = (
         f"Changes in {unit} (facts: of 100; perplexity: per cent); lean, swing and dice as root "
         f"mean squares. Intervals that decide hold for {len(fixes)} fixes × {tests} tests together."
@@ -402,11 +475,18 @@ def fixes_findings(
         charts.arrows,
     )
     tables = [
-        Table("fixes", "What each fix did", pd.DataFrame(rows).dropna(axis=1, how="all"), note),
+        Table(
+            "fixes",
+            "What each fix did",
+            pd.DataFrame(rows).dropna(axis=1, how="all"),
+            note,
+        ),
         Table("fixes-before-after", "Before and after", drawn),
     ]
     named = data("fixes")["prompts"]
-    sources = [f"{fix.name}: {named[fix.name]['source']}" for fix in fixes if fix.name in named]
+    sources = [
+        f"{fix.name}: {named[fix.name]['source']}" for fix in fixes if fix.name in named
+    ]
     return Findings("fixes", tables, [figure], [base], [*said, *sources])
 
 
@@ -414,10 +494,18 @@ def fix_sentence(fix: Fix, found: Changes, verdict: Ruling, unit: str) -> str:
     """The verdict on a fix, the change that it rests on, and what became of the lean or swing."""
     c, word = verdict.change, verdict.verdict
     of = "%" if word == "silenced" else unit
-    other = ("its swing", found.swing) if c is found.lean else ("the lean it targets", found.lean)
+    other = (
+        ("its swing", found.swing)
+        if c is found.lean
+        else ("the lean it targets", found.lean)
+    )
 
     def by(change: Estimate, unit: str) -> str:
-        each = [change.value] if change.low is None else [change.value, change.low, change.high]
+        each = (
+            [change.value]
+            if change.low is None
+            else [change.value, change.low, change.high]
+        )
         value, *ends = [minus(f"{one:+.{digits(unit)}f}") for one in each]
         return f"{value} ({' to '.join(ends)})" if ends else value
 
@@ -448,9 +536,13 @@ def _mean_change(
     both = [kind for kind in kinds if {(BASE, kind), (name, kind)} <= items.keys()]
     if not both:
         return None
-    changes = np.hstack([items[name, kind] - items[BASE, kind] for kind in both])[:, None]
+    changes = np.hstack([items[name, kind] - items[BASE, kind] for kind in both])[
+        :, None
+    ]
     share = np.full(changes.shape, 1 / len(changes))
-    value, low, high, _ = (shown(float(v[0])) for v in interval_of_means(changes, share))
+    value, low, high, _ = (
+        shown(float(v[0])) for v in interval_of_means(changes, share)
+    )
     return Estimate(value, low, high, 0.95, "mean over items")
 
 
@@ -470,11 +562,20 @@ def surprises(results: Results, prompts: Mapping[str, str], out: Path) -> Items:
             kept.pop(name, None)
             before = f"{prompts[name]} " if name in prompts else ""
             known = ((0, len(before)),) if before else ()
-            texts = [MarkedText(before + text, known) for text in data("fixes")["neutral"]["texts"]]
+            texts = [
+                MarkedText(before + text, known)
+                for text in data("fixes")["neutral"]["texts"]
+            ]
             load = replace(planned.settings.load, sampled=None, chat=False)
-            with suppress(ClinometerError):  # a model that cannot score texts has no perplexity
-                scorer = open_model(planned.model, load=load, words=planned.settings.words)
+            with suppress(
+                ClinometerError
+            ):  # a model that cannot score texts has no perplexity
+                scorer = open_model(
+                    planned.model, load=load, words=planned.settings.words
+                )
                 scores = score_texts(scorer, texts, TextOptions())
                 kept[name] = audit, (scores.log_prob / scores.tokens).tolist()
                 write_files({file: json.dumps(kept).encode()})
-    return {(name, TEXTS): -np.array(log_probs) for name, (_, log_probs) in kept.items()}
+    return {
+        (name, TEXTS): -np.array(log_probs) for name, (_, log_probs) in kept.items()
+    }

@@ -21,7 +21,13 @@ from clinometer.contexts import ContextSet, builtin_contexts, load_contexts
 from clinometer.contexts.load import default_contexts
 from clinometer.display.numbers import MEASURES
 from clinometer.display.text import plain_records
-from clinometer.errors import ClinometerError, MissingExtra, ModelNotFound, RunError, SettingsError
+from clinometer.errors import (
+    ClinometerError,
+    MissingExtra,
+    ModelNotFound,
+    RunError,
+    SettingsError,
+)
 from clinometer.extras import require
 from clinometer.models.catalog.suites import ZooEntry
 from clinometer.models.open import loaded_once
@@ -120,14 +126,20 @@ def planned_runs(
         )
         if isinstance(model, ZooEntry):
             # A suite's own models may run no code unless they ship some.
-            allow = tuple(a for a in raw.load.allow if a != "remote-code" or model.remote_code)
+            allow = tuple(
+                a for a in raw.load.allow if a != "remote-code" or model.remote_code
+            )
             own = with_settings(raw, {"allow": allow})
-            planned = replace(planned, label=model.name, settings=own, absent=model.absent)
+            planned = replace(
+                planned, label=model.name, settings=own, absent=model.absent
+            )
         audits.append(planned)
     if settings.load.chat:
         for a in tuple(audits):
             inside = with_settings(a.settings, {"chat": True})
-            chat = replace(a, label=f"{a.label} (chat)", folder=f"{a.folder}-chat", settings=inside)
+            chat = replace(
+                a, label=f"{a.label} (chat)", folder=f"{a.folder}-chat", settings=inside
+            )
             audits.append(chat)
     return tuple(audits)
 
@@ -212,7 +224,9 @@ class Findings:
             "title": self.title,
             "sentences": list(self.sentences),
             "tables": {t.key: plain_records(t.frame) for t in self.tables},
-            "figures": [{"key": f.key, "title": f.title, "says": f.alt} for f in self.figures],
+            "figures": [
+                {"key": f.key, "title": f.title, "says": f.alt} for f in self.figures
+            ],
             "not_scored": [{"model": m, "reason": why} for m, why in self.not_scored],
             "runs": [None if run.path is None else str(run.path) for run in self.runs],
         }
@@ -232,16 +246,34 @@ class Findings:
             for folder in (out, out / "tables", out / "charts"):
                 for stale in folder.glob(".*.tmp"):  # of a writer that was killed
                     stale.unlink(missing_ok=True)
-            write_files({out / "tables" / f"{t.key}.csv": to_csv(t) for t in self.tables})
+            write_files(
+                {out / "tables" / f"{t.key}.csv": to_csv(t) for t in self.tables}
+            )
             if not missing:
-                charts = {out / "charts" / f"{f.key}.svg": f.svg().encode() for f in self.figures}
-                charts |= {out / "charts" / f"{f.key}.png": f.png() for f in self.figures}
+                charts = {
+                    out / "charts" / f"{f.key}.svg": f.svg().encode()
+                    for f in self.figures
+                }
+                charts |= {
+                    out / "charts" / f"{f.key}.png": f.png() for f in self.figures
+                }
                 write_files(charts)
             if self.runs and not missing:
-                said = (*self.sentences, *(f"Not scored: {m}: {why}" for m, why in self.not_scored))
-                extra = Extra(self.title, said, tuple(self.figures), tuple(self.tables), first=True)
+                said = (
+                    *self.sentences,
+                    *(f"Not scored: {m}: {why}" for m, why in self.not_scored),
+                )
+                extra = Extra(
+                    self.title,
+                    said,
+                    tuple(self.figures),
+                    tuple(self.tables),
+                    first=True,
+                )
                 write_report(list(self.runs), out / "report.html", extras=[extra])
-            text = json.dumps(self.to_dict(), ensure_ascii=False, indent=1, allow_nan=False)
+            text = json.dumps(
+                self.to_dict(), ensure_ascii=False, indent=1, allow_nan=False
+            )
             write_files({out / "study.json": f"{text}\n".encode()})
         return missing
 
@@ -254,7 +286,9 @@ def audit_all(
     A model that fails does not stop the others. If all fail, the error is the study's.
     """
     if not plan.audits:
-        raise SettingsError(f"study {plan.study}: expected at least one model, found none")
+        raise SettingsError(
+            f"study {plan.study}: expected at least one model, found none"
+        )
     done: Results = []
     failed: list[tuple[PlannedRun, ClinometerError]] = []
     with loaded_once():
@@ -310,7 +344,9 @@ def study_contexts(topic: Topic, contexts: str | None) -> ContextSet:
 
 def risks(named: Sequence[tuple[str, Run]]) -> pd.DataFrame:
     """One row per run, lowest R first, with ranks (1 is lowest)."""
-    frame = pd.DataFrame(risk_rows([run for _, run in named], [name for name, _ in named]))
+    frame = pd.DataFrame(
+        risk_rows([run for _, run in named], [name for name, _ in named])
+    )
     frame = frame.sort_values("R", kind="stable", ignore_index=True)
     for measure in MEASURES:
         frame[f"{measure}_rank"] = frame[measure].rank(method="min").astype(int)

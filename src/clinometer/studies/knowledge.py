@@ -47,7 +47,9 @@ class Relation(BaseModel):
 
     @property
     def distractors(self) -> dict[str, tuple[str, ...]]:
-        return {s: a.distractors for s, a in self.facts.items() if isinstance(a, _Answer)}
+        return {
+            s: a.distractors for s, a in self.facts.items() if isinstance(a, _Answer)
+        }
 
     @property
     def topic(self) -> Topic:
@@ -73,7 +75,10 @@ class Relation(BaseModel):
         own -= set(self.answers.values())
         words, mine = preferences.categories, self.distractors
         kept = np.array(
-            [[w not in own or w in mine.get(g, ()) for w in words] for g in preferences.groups]
+            [
+                [w not in own or w in mine.get(g, ()) for w in words]
+                for g in preferences.groups
+            ]
         )
         p = preferences.values * kept[:, None, :]
         total = p.sum(axis=2, keepdims=True)
@@ -87,7 +92,9 @@ def read_facts(path: str | Path = DATA / "facts.toml") -> tuple[Relation, ...]:
     [('capitals', 12), ('authors', 10), ('elements', 12)]
     """
     where = f"facts {str(path)!r}"
-    text = read_text(Path(path), shown=where, kind=".toml", error=TopicError, most=MOST_RECORD)
+    text = read_text(
+        Path(path), shown=where, kind=".toml", error=TopicError, most=MOST_RECORD
+    )
     try:
         plain = TypeAdapter(dict[str, Relation]).validate_python(parse_toml(text))
     except ValueError as error:
@@ -121,14 +128,23 @@ def knowledge_findings(
         rows.append(row | _means(scores, seed=seed))
     table = pd.DataFrame(rows)
     columns = {"knowledge": "value", "knowledge_low": "low", "knowledge_high": "high"}
-    columns |= {"relation": "panel", "chance": "chance_low", "deterministic": "chance_high"}
+    columns |= {
+        "relation": "panel",
+        "chance": "chance_low",
+        "deterministic": "chance_high",
+    }
     shown = table.rename(columns=columns).assign(
         text=[f"{r['knowledge']:.3f} of {r['deterministic']:.3f}" for r in rows]
     )
     return Findings(
         "knowledge",
         [
-            Table("knowledge", "Knowledge by model and relation", table, hidden=("paraphrases",)),
+            Table(
+                "knowledge",
+                "Knowledge by model and relation",
+                table,
+                hidden=("paraphrases",),
+            ),
             Table("knowledge-facts", "Every fact", pd.concat(facts, ignore_index=True)),
         ],
         [
@@ -140,7 +156,10 @@ def knowledge_findings(
                 shown,
                 "{name}, {panel}: {text}",
                 charts.points,
-                panels=[charts.Panel(name, end=1.0) for name in dict.fromkeys(shown["panel"])],
+                panels=[
+                    charts.Panel(name, end=1.0)
+                    for name in dict.fromkeys(shown["panel"])
+                ],
             )
         ],
         [run for _, run in results],

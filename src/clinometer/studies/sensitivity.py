@@ -21,7 +21,12 @@ from clinometer.measure.criterion import Criterion
 from clinometer.measure.stereotype import scale
 from clinometer.report import Table
 from clinometer.runs import Run
-from clinometer.runs.scores import has_scores, mean_probabilities, recounted, word_counts
+from clinometer.runs.scores import (
+    has_scores,
+    mean_probabilities,
+    recounted,
+    word_counts,
+)
 from clinometer.statistics.arrays import FloatArray
 from clinometer.studies.factors import SOURCES, WEIGHT, builtin_factors
 from clinometer.studies.framework import Findings
@@ -44,7 +49,11 @@ def sensitivity(run: Run, *, seed: int = 0) -> Findings:
     was measured. The sentence gives the range over the choices on the scale of the run."""
     p, sampled = run.preferences, run.record.contexts.drawn is not None
     rows = [
-        _line("as measured", f"contexts {'sampled by weight' if sampled else 'by count'}", p),
+        _line(
+            "as measured",
+            f"contexts {'sampled by weight' if sampled else 'by count'}",
+            p,
+        ),
         *_weights(p, sampled=sampled),
         *_words(run, seed=seed),
         *_criteria(p),
@@ -53,7 +62,10 @@ def sensitivity(run: Run, *, seed: int = 0) -> Findings:
     ]
     table = pd.DataFrame(rows).astype(dict.fromkeys(MEASURES, float))
     on_scale = table[table["comparable"]]
-    ends = [f"{SYMBOLS[m]} {on_scale[m].min():.3f} to {on_scale[m].max():.3f}" for m in MEASURES]
+    ends = [
+        f"{SYMBOLS[m]} {on_scale[m].min():.3f} to {on_scale[m].max():.3f}"
+        for m in MEASURES
+    ]
     title = f"{run.model}: the same answers under other choices"
     tables = [Table("sensitivity", title, table, hidden=("comparable",))]
     said = [f"Range on this scale: {', '.join(ends)}."]
@@ -73,7 +85,13 @@ def _line(
     if isinstance(risks, RiskReport):
         risks = [getattr(risks, measure).value for measure in MEASURES]
     values = dict(zip(MEASURES, risks or (None, None, None), strict=True))
-    return {"choice": choice, "option": option, **values, "note": note, "comparable": comparable}
+    return {
+        "choice": choice,
+        "option": option,
+        **values,
+        "note": note,
+        "comparable": comparable,
+    }
 
 
 def _weights(p: Preferences, *, sampled: bool) -> Iterator[Line]:
@@ -89,7 +107,9 @@ def _weights(p: Preferences, *, sampled: bool) -> Iterator[Line]:
     employed = builtin_factors()[WEIGHT].reindex(list(p.groups)).to_numpy(dtype=float)
     has_figure = np.isfinite(employed)
     weights = np.where(has_figure, employed, 0.0)
-    if has_figure.sum() > 1 and not np.allclose(weights / weights.sum(), p.group_weights):
+    if has_figure.sum() > 1 and not np.allclose(
+        weights / weights.sum(), p.group_weights
+    ):
         weighted = replace(p, group_weights=weights)
         lacking = f"; {(~has_figure).sum()} of {len(p.groups)} groups have no figure"
         note = SOURCES[WEIGHT] + ("" if has_figure.all() else lacking)
@@ -109,13 +129,18 @@ def _words(run: Run, *, seed: int) -> Iterator[Line]:
             names.append(name)
         except ModelError as error:
             yield _line("words", name, None, note=str(error).split(": ", 1)[-1])
-    halves = [word_counts(run.record, keep=keep) for keep in random_halves(ranked, HALVES, seed)]
+    halves = [
+        word_counts(run.record, keep=keep)
+        for keep in random_halves(ranked, HALVES, seed)
+    ]
     measured = recounted(run, [*counts, *halves])
     for name, p in zip(names, measured, strict=False):
         yield _line("words", name, p)
     ordered = [_line("words", "", p) for p in measured[len(names) :]]
     ordered.sort(key=lambda line: float(line["R_volatility"]))
-    for line, which in zip((ordered[:1] + ordered[-1:]), ("lowest", "highest"), strict=False):
+    for line, which in zip(
+        (ordered[:1] + ordered[-1:]), ("lowest", "highest"), strict=False
+    ):
         yield {**line, "option": f"random half, {which} Rᵛ of {HALVES}"}
 
 
@@ -123,7 +148,11 @@ def by_probability(run: Run) -> Ranked:
     """The words of each category that count, from the most to the least probable."""
     words = run.record.scored_words.words
     counted = np.asarray(word_counts(run.record).any(axis=1))
-    order = [words[i] for i in np.argsort(-mean_probabilities(run), kind="stable") if counted[i]]
+    order = [
+        words[i]
+        for i in np.argsort(-mean_probabilities(run), kind="stable")
+        if counted[i]
+    ]
     return {
         category: [w for w in order if w in members]
         for category, members in run.record.topic.attributes.items()
@@ -162,8 +191,12 @@ def random_halves(ranked: Ranked, n: int, seed: int) -> list[list[str]]:
     halves = []
     for _ in range(n):
         # Keep one of every two neighbouring ranks: each category keeps half of its words.
-        ranks = {2 * i + int(second) for i, second in enumerate(rng.random(longest) < 0.5)}
-        halves.append([w for words in ranked.values() for i, w in enumerate(words) if i in ranks])
+        ranks = {
+            2 * i + int(second) for i, second in enumerate(rng.random(longest) < 0.5)
+        }
+        halves.append(
+            [w for words in ranked.values() for i, w in enumerate(words) if i in ranks]
+        )
     return halves
 
 
@@ -173,7 +206,9 @@ def _criteria(p: Preferences) -> Iterator[Line]:
     ratio = mine.name == "ratio"
     paper = replace(mine, normalize=True) if ratio else Criterion()
 
-    def row(choice: str, option: str, by: Criterion | Sequence[float], *, same: bool) -> Line:
+    def row(
+        choice: str, option: str, by: Criterion | Sequence[float], *, same: bool
+    ) -> Line:
         risks = replace(p, criterion=by) if isinstance(by, Criterion) else by
         note = "" if same else "another scale"
         return _line(choice, option, risks, note=note, comparable=same)
@@ -181,7 +216,9 @@ def _criteria(p: Preferences) -> Iterator[Line]:
     if ratio:
         raw = replace(mine, normalize=not mine.normalize)
         option = "raw equations" if mine.normalize else "from 0 to 1"
-        yield row("scale", option, raw, same=bool(np.allclose(scale(p.grid.reference), 1.0)))
+        yield row(
+            "scale", option, raw, same=bool(np.allclose(scale(p.grid.reference), 1.0))
+        )
     for norm in NORMS:
         if (other := replace(paper, norm=norm, normalize=mine.normalize)) != mine:
             yield row("criterion", f"k = {norm:g}", other, same=ratio)
@@ -191,7 +228,12 @@ def _criteria(p: Preferences) -> Iterator[Line]:
     s = paper.stereotypes(p.values, replace(p, criterion=paper).grid.reference)
     yield row("criterion", "largest |s| (released code)", _largest(p, s), same=ratio)
     if mine.name != "released" and ratio:
-        yield row("criterion", "sum of s⁺ / 5 (released code)", Criterion("released"), same=False)
+        yield row(
+            "criterion",
+            "sum of s⁺ / 5 (released code)",
+            Criterion("released"),
+            same=False,
+        )
 
 
 def _largest(p: Preferences, s: FloatArray) -> tuple[float, float, float]:
@@ -210,7 +252,10 @@ def _coverage(p: Preferences) -> Iterator[Line]:
         return
     for threshold in THRESHOLDS:
         low = p.observed & (p.coverage < threshold)
-        option, note = f"from {threshold:g}", f"{low.sum()} of {p.observed.sum()} cells left out"
+        option, note = (
+            f"from {threshold:g}",
+            f"{low.sum()} of {p.observed.sum()} cells left out",
+        )
         if low.sum() == p.observed.sum():
             yield _line("coverage", option, None, note="no cell is left")
             continue

@@ -66,7 +66,11 @@ class PrintedTable(NamedTuple):
     @property
     def odd(self) -> list[str]:
         """Models whose R is not R^b + R^v within the rounding of four digits."""
-        return [m for m, (R, bias, swing) in self.models.items() if abs(R - bias - swing) > 1.51e-4]
+        return [
+            m
+            for m, (R, bias, swing) in self.models.items()
+            if abs(R - bias - swing) > 1.51e-4
+        ]
 
 
 def printed() -> dict[str, PrintedTable]:
@@ -108,18 +112,24 @@ def table_findings(results: Results, *, study: str) -> Findings:
             )
         )
         figures.append(_figure(key, table.title, both, basis(named[0][1])))
-    return Findings(study, tables, figures, [run for _, run in results], about("tables").notes)
+    return Findings(
+        study, tables, figures, [run for _, run in results], about("tables").notes
+    )
 
 
 def _beside(printed: PrintedTable, named: Sequence[tuple[str, Run]]) -> pd.DataFrame:
     """The reference models, then the rows of the printed table in its order, then further models;
     a model of the table goes by its name there or by its id."""
-    theirs = pd.DataFrame.from_dict(printed.models, orient="index", columns=list(MEASURES))
+    theirs = pd.DataFrame.from_dict(
+        printed.models, orient="index", columns=list(MEASURES)
+    )
     theirs = theirs.rename_axis("name").reset_index()
     for measure in MEASURES:
         theirs[f"{measure}_rank"] = theirs[measure].rank(method="min")
     numbers = [c for m in MEASURES for c in (m, f"{m}_rank")]
-    theirs = theirs[["name", *numbers]].rename(columns={c: f"printed_{c}" for c in numbers})
+    theirs = theirs[["name", *numbers]].rename(
+        columns={c: f"printed_{c}" for c in numbers}
+    )
     ids = {entry.id: entry.name for entry in suite(about(printed.study).suite)}
     ours = risks([(ids.get(name, name), run) for name, run in named])
     both = theirs.merge(ours, on="name", how="left")
@@ -210,7 +220,9 @@ def joint(runs: Sequence[Run], *, seed: int = 0) -> Joint:
                 f"{runs[0].model}; use another --out"
             )
     mask = np.logical_and.reduce([run.preferences.observed for run in runs])
-    grids = [replace(first.grid, values=run.preferences.values, mask=mask) for run in runs]
+    grids = [
+        replace(first.grid, values=run.preferences.values, mask=mask) for run in runs
+    ]
     return joint_replicates(grids, seed=seed)
 
 
@@ -246,7 +258,11 @@ def size_findings(results: Results, *, seed: int = 0) -> Findings:
     return Findings(
         "size",
         [
-            Table("size-slopes", "Change of the risk with ten times the parameters", fitted),
+            Table(
+                "size-slopes",
+                "Change of the risk with ten times the parameters",
+                fitted,
+            ),
             risks_table("size-risks", "Risks by size", named),
         ],
         [
@@ -272,7 +288,9 @@ def size_findings(results: Results, *, seed: int = 0) -> Findings:
 _TREND = {"higher": "rises", "lower": "falls", "neither": "no clear trend"}
 
 
-def over_models(x: FloatArray, y: FloatArray) -> tuple[float, float] | tuple[None, None]:
+def over_models(
+    x: FloatArray, y: FloatArray
+) -> tuple[float, float] | tuple[None, None]:
     """The usual interval of a slope, from the scatter of the models around the line."""
     freedom = len(x) - 2
     if freedom < 1:
@@ -304,7 +322,9 @@ def _slopes(members: list[tuple[str, Run, int]], *, seed: int) -> list[dict[str,
     for i, measure in enumerate(MEASURES):
         value = float(np.polyfit(x, risks.values[:, i], 1)[0])
         low, high = risks.interval(value, np.polyfit(x, risks.draws[:, :, i].T, 1)[0])
-        ends = dict(zip(("low", "high"), over_models(x, risks.values[:, i]), strict=True))
+        ends = dict(
+            zip(("low", "high"), over_models(x, risks.values[:, i]), strict=True)
+        )
         rows.append(
             {"measure": measure, "value": value, "low": low, "high": high}
             | {f"over_models_{end}": number for end, number in ends.items()}
@@ -313,13 +333,17 @@ def _slopes(members: list[tuple[str, Run, int]], *, seed: int) -> list[dict[str,
     return rows
 
 
-def source_sets(topic: Topic, given: Sequence[tuple[str, str]]) -> list[tuple[str, ContextSet]]:
+def source_sets(
+    topic: Topic, given: Sequence[tuple[str, str]]
+) -> list[tuple[str, ContextSet]]:
     """The given sets, or the built-in ones of the topic."""
     if given:
         return [(name, load_contexts(where, topic=topic)) for name, where in given]
     names = builtin_contexts()
     sets = [
-        (s, load_contexts(f"{s}-{topic.name}")) for s in SOURCES if f"{s}-{topic.name}" in names
+        (s, load_contexts(f"{s}-{topic.name}"))
+        for s in SOURCES
+        if f"{s}-{topic.name}" in names
     ]
     if len(sets) < 2:
         raise ContextError(
@@ -334,9 +358,13 @@ def sources_findings(results: Results, *, seed: int = 0) -> Findings:
     names = list(dict.fromkeys(planned.role for planned, _ in results))
     # Only models that were scored in every source can be ranked.
     labels = [{label for label, _ in only(results, name)} for name in names]
-    models = [label for label, _ in only(results, names[0]) if all(label in s for s in labels)]
+    models = [
+        label for label, _ in only(results, names[0]) if all(label in s for s in labels)
+    ]
     if len(models) < 2 or len(names) < 2:
-        raise SettingsError("study sources: expected two models that were scored in two sources")
+        raise SettingsError(
+            "study sources: expected two models that were scored in two sources"
+        )
     by_source = {
         name: [(label, run) for label, run in only(results, name) if label in models]
         for name in names
@@ -345,7 +373,9 @@ def sources_findings(results: Results, *, seed: int = 0) -> Findings:
         name: joint([run for _, run in named], seed=seed + i)
         for i, (name, named) in enumerate(by_source.items())
     }
-    members = [(label, name, run) for name, named in by_source.items() for label, run in named]
+    members = [
+        (label, name, run) for name, named in by_source.items() for label, run in named
+    ]
     members.sort(key=lambda member: member[0])
     titles = [f"{model}, {name}" for model, name, _ in members]
     table = pd.DataFrame(risk_rows([run for *_, run in members], titles))
@@ -353,7 +383,9 @@ def sources_findings(results: Results, *, seed: int = 0) -> Findings:
         "sources",
         [
             Table("sources-agreement", "Agreement of the rankings", agreement(risks)),
-            Table("sources-published", "The same of the published figures", _published()),
+            Table(
+                "sources-published", "The same of the published figures", _published()
+            ),
             *(
                 risks_table(f"sources-{name}", f"Contexts from {name}", named)
                 for name, named in by_source.items()
@@ -381,8 +413,12 @@ def agreement(risks: dict[str, Joint]) -> pd.DataFrame:
         for m, measure in enumerate(MEASURES):
             value = float(kendall(first.values[:, m], second.values[:, m]))
             drawn = kendall(first.draws[:, :, m], second.draws[:, :, m])
-            tau = percentile_estimate(value, drawn, level=_LEVEL, method="contexts", contain=True)
-            rows.append({"pair": f"{a}, {b}", "measure": measure, **with_ends("tau", tau)})
+            tau = percentile_estimate(
+                value, drawn, level=_LEVEL, method="contexts", contain=True
+            )
+            rows.append(
+                {"pair": f"{a}, {b}", "measure": measure, **with_ends("tau", tau)}
+            )
     return pd.DataFrame(rows)
 
 
@@ -395,6 +431,9 @@ def _published() -> pd.DataFrame:
     }
     models = list(R["book"])
     return pd.DataFrame(
-        {"pair": f"{a}, {b}", "tau": float(kendall(*([R[s][m] for m in models] for s in (a, b))))}
+        {
+            "pair": f"{a}, {b}",
+            "tau": float(kendall(*([R[s][m] for m in models] for s in (a, b)))),
+        }
         for a, b in itertools.combinations(R, 2)
     )

@@ -23,12 +23,26 @@ from clinometer.models import ModelSpec
 from clinometer.models.catalog.pretrained import loading, pretrained
 from clinometer.models.catalog.weights import weights_source
 from clinometer.runs import AuditSettings
-from clinometer.settings import COUNT, POSITIVE, SEED, SHARE_BELOW_1, TOKENS, check_settings, option
+from clinometer.settings import (
+    COUNT,
+    POSITIVE,
+    SEED,
+    SHARE_BELOW_1,
+    TOKENS,
+    check_settings,
+    option,
+)
 from clinometer.storage.resumable import Progress
 from clinometer.storage.rows import read_rows, reading
 from clinometer.storage.untrusted import open_text, read_json
 from clinometer.studies.alignment import version_findings
-from clinometer.studies.framework import Findings, Plan, Results, planned_runs, study_contexts
+from clinometer.studies.framework import (
+    Findings,
+    Plan,
+    Results,
+    planned_runs,
+    study_contexts,
+)
 from clinometer.topics import Topic
 
 RECORD = "training.json"
@@ -54,7 +68,9 @@ class Training:
         unset="32 texts together, the paper's 8 × 1 × 4",
     )
     max_tokens: int = option(
-        64, help="Truncate texts to this many tokens (the paper names no length).", allowed=TOKENS
+        64,
+        help="Truncate texts to this many tokens (the paper names no length).",
+        allowed=TOKENS,
     )
     lora: bool = option(False, help="Train only a LoRA adapter.")
     rank: int = option(16, help="Rank of the adapter.", allowed=COUNT)
@@ -95,13 +111,17 @@ def finetuned(
             f"{folder}: has a model trained on other texts or with other settings; use another "
             "--out, or --fresh"
         )
-    require("fine-tuning", *(["peft"] if training.lora else []), "torch", "transformers")
+    require(
+        "fine-tuning", *(["peft"] if training.lora else []), "torch", "transformers"
+    )
     folder.parent.mkdir(parents=True, exist_ok=True)
     work = Path(tempfile.mkdtemp(dir=folder.parent, prefix=".training-"))
     try:
         with _silent():
             seen = _train(model, texts, work, training, progress)
-        (work / RECORD).write_text(json.dumps(wanted | seen, indent=1), encoding="utf-8")
+        (work / RECORD).write_text(
+            json.dumps(wanted | seen, indent=1), encoding="utf-8"
+        )
         shutil.rmtree(folder, ignore_errors=True)
         work.rename(folder)
     finally:
@@ -135,7 +155,11 @@ def _silent() -> Iterator[None]:
 
 
 def _train(
-    model: str, texts: Sequence[str], out: Path, training: Training, progress: Progress | None
+    model: str,
+    texts: Sequence[str],
+    out: Path,
+    training: Training,
+    progress: Progress | None,
 ) -> dict[str, Any]:
     import torch
     import transformers
@@ -165,7 +189,9 @@ def _train(
             raise ModelError(
                 f"model {model!r}: expected a causal model to train, found a {kind} one"
             )
-        network: Any = pretrained(transformers.AutoModelForCausalLM, source, dtype=torch.float32)
+        network: Any = pretrained(
+            transformers.AutoModelForCausalLM, source, dtype=torch.float32
+        )
     if training.lora:
         import peft
 
@@ -178,7 +204,9 @@ def _train(
             fan_in_fan_out=getattr(network.config, "model_type", "") == "gpt2",
         )
         network = peft.get_peft_model(network, adapter)
-    rows = tokenizer(list(texts), truncation=True, max_length=training.max_tokens)["input_ids"]
+    rows = tokenizer(list(texts), truncation=True, max_length=training.max_tokens)[
+        "input_ids"
+    ]
     rows = [row for row in rows if len(row) > 1]
 
     class Watcher(transformers.TrainerCallback):  # type: ignore[misc]  # not followed by mypy
@@ -203,7 +231,9 @@ def _train(
         warnings.simplefilter("ignore")
         loss = trainer.train().training_loss
     if not all(torch.isfinite(p).all() for p in network.parameters()):
-        raise ModelError(f"model {model!r}: training diverged; use a smaller learning rate")
+        raise ModelError(
+            f"model {model!r}: training diverged; use a smaller learning rate"
+        )
     network.save_pretrained(out)
     tokenizer.save_pretrained(out)
     shutil.rmtree(out / "work", ignore_errors=True)
@@ -226,16 +256,27 @@ def _collate(batch: list[list[int]], tokenizer: Any) -> dict[str, Any]:
         torch.nn.utils.rnn.pad_sequence(some, batch_first=True, padding_value=value)
         for some, value in ((rows, pad), ([torch.ones_like(row) for row in rows], 0))
     )
-    return {"input_ids": ids, "attention_mask": mask, "labels": ids.masked_fill(mask == 0, -100)}
+    return {
+        "input_ids": ids,
+        "attention_mask": mask,
+        "labels": ids.masked_fill(mask == 0, -100),
+    }
 
 
 def toxicity_plan(
-    model: str, out: Path, *, topic: Topic, contexts: str | None, settings: AuditSettings
+    model: str,
+    out: Path,
+    *,
+    topic: Topic,
+    contexts: str | None,
+    settings: AuditSettings,
 ) -> Plan:
     """The model, and the folder of its fine-tuned version, which the study makes in between."""
     (only,) = planned_runs([model], topic, study_contexts(topic, contexts), settings)
     first = replace(only, label=f"{model} before", folder="before")
-    second = replace(only, model=str(out / "model"), label=f"{model} after", folder="after")
+    second = replace(
+        only, model=str(out / "model"), label=f"{model} after", folder="after"
+    )
     return Plan("toxicity", [first, second])
 
 
@@ -255,7 +296,9 @@ def toxicity_findings(results: Results, *, texts: int, training: Training) -> Fi
         f"{training.learning_rate:g}, warm-up {training.warmup:g}, {per_step} per step, texts "
         f"truncated to {training.max_tokens} tokens (ours: the paper names no length)."
     )
-    return version_findings("toxicity", [[(planned.label, run) for planned, run in results]], [how])
+    return version_findings(
+        "toxicity", [[(planned.label, run) for planned, run in results]], [how]
+    )
 
 
 #: Text columns of published collections.
@@ -266,7 +309,9 @@ def read_texts(paths: Sequence[Path], *, where: Sequence[str] = ()) -> list[str]
     """All texts of the files, in order. `where` selects rows: "class=0,1" or "is_toxic=Toxic"; a
     condition on a column that a file lacks is ignored for that file."""
     conditions = [_condition(text) for text in where]
-    rows = [" ".join(row.split()) for path in paths for row in _of_file(path, conditions)]
+    rows = [
+        " ".join(row.split()) for path in paths for row in _of_file(path, conditions)
+    ]
     texts = [row for row in rows if row]
     if not texts:
         raise TableError("texts: no row is left; check --where")

@@ -67,7 +67,9 @@ def joined(parts: Sequence[tuple[str, str]]) -> str:
 
 def _marked(text: str) -> str:
     lines = text.split("\n")
-    return "\n".join(f"\\{line}" if _LIKE_A_HEAD.fullmatch(line) else line for line in lines)
+    return "\n".join(
+        f"\\{line}" if _LIKE_A_HEAD.fullmatch(line) else line for line in lines
+    )
 
 
 def parts_of(text: str) -> Parts:
@@ -103,7 +105,9 @@ def messages_of(text: str) -> list[dict[str, str]]:
 def record_of(text: str) -> dict[str, str] | None:
     """The fields of a record; None for messages and plain texts."""
     parts = parts_of(text) if is_conversation(text) else ()
-    return dict(parts) if parts and all(name not in ROLES for name, _ in parts) else None
+    return (
+        dict(parts) if parts and all(name not in ROLES for name, _ in parts) else None
+    )
 
 
 def conversation_problem(text: str) -> str | None:
@@ -112,13 +116,19 @@ def conversation_problem(text: str) -> str | None:
     >>> conversation_problem("[user]\\nHello [X:name]\\n[reply]\\n[Y]")
     """
     if not text.endswith(f"{END}{Y}"):
-        return f"expected [{REPLY}] and [Y] as the last two lines, where the reply begins"
+        return (
+            f"expected [{REPLY}] and [Y] as the last two lines, where the reply begins"
+        )
     if not _SLOT.search(text):
-        return "expected [X] at least once, found none; it stands where the group is named"
+        return (
+            "expected [X] at least once, found none; it stands where the group is named"
+        )
     return None
 
 
-def fill(template: str, text: str, *, article: str | None, form: Callable[[str], str]) -> Prompt:
+def fill(
+    template: str, text: str, *, article: str | None, form: Callable[[str], str]
+) -> Prompt:
     """A template of messages or fields with a group in every [X]; nothing else is changed.
 
     `form` gives the forms of the group ([X:his]). "a" or "an" before [X] follows the group, as in
@@ -139,7 +149,9 @@ def fill(template: str, text: str, *, article: str | None, form: Callable[[str],
             lead = ""
         elif article and lead[:1] in ("a", "A"):
             lead = f"{lead[0]}{article[1:]} "
-        starts = not lead and f"\n{slot.string[: slot.start()]}"[-2:].endswith(_SENTENCE_STARTS)
+        starts = not lead and f"\n{slot.string[: slot.start()]}"[-2:].endswith(
+            _SENTENCE_STARTS
+        )
         return f"{lead}{text[:1].upper() if starts else text[:1]}{text[1:]}"
 
     filled = [(name, _SLOT.sub(written, said)) for name, said in parts_of(template)]
@@ -161,7 +173,9 @@ class OwnPrompt:
         for i, (role, said) in enumerate(self.messages, start=1):
             where = f"messages[{i}]"
             if role not in ROLES:
-                raise TopicError(f"{where}.role: expected {', '.join(ROLES)}; found {role!r}")
+                raise TopicError(
+                    f"{where}.role: expected {', '.join(ROLES)}; found {role!r}"
+                )
             if not said.strip():
                 raise TopicError(f"{where}.content: expected a text, found {said!r}")
             for match in _FIELD.finditer(said):
@@ -178,7 +192,9 @@ class OwnPrompt:
                 "reply follows it"
             )
         if not self.messages and not self.cases:
-            raise TopicError("messages: expected [[messages]], [[cases]] or both, found neither")
+            raise TopicError(
+                "messages: expected [[messages]], [[cases]] or both, found neither"
+            )
         for i, case in enumerate(self.cases, start=1):
             if tuple(case) != self.fields:
                 raise TopicError(
@@ -207,7 +223,10 @@ class OwnPrompt:
             if problem := conversation_problem(template):
                 raise TopicError(f"cases[{number}]: {problem}")
             labels = {name: case[name] for name in factors}
-            yield template, {CASE: case.get(CASE) or case.get("id") or str(number), **labels}
+            yield (
+                template,
+                {CASE: case.get(CASE) or case.get("id") or str(number), **labels},
+            )
 
     def _filled(self, text: str, case: Mapping[str, str]) -> str:
         """In one pass: braces in a case are its text."""
@@ -220,7 +239,11 @@ class OwnPrompt:
         for name in self.fields:
             values = [case[name] for case in self.cases]
             short = all(0 < len(value) <= _LONGEST_LABEL for value in values)
-            if name not in (CASE, "id") and short and 1 < len(set(values)) < len(values):
+            if (
+                name not in (CASE, "id")
+                and short
+                and 1 < len(set(values)) < len(values)
+            ):
                 found.append(name)
         return found
 
@@ -232,13 +255,17 @@ def read_cases(name: str, folder: Path | None) -> tuple[dict[str, str], ...]:
     """
     where = f"cases {name!r}"
     if folder is None:
-        raise TopicError(f"{where}: expected [[cases]] in the text, since it is of no file")
+        raise TopicError(
+            f"{where}: expected [[cases]] in the text, since it is of no file"
+        )
     try:
         path = (folder / name).resolve()
     except (OSError, RuntimeError) as exc:  # links in a circle
         raise TopicError(f"{where}: cannot be read: {exc}") from exc
     if not path.is_relative_to(folder.resolve()):
-        raise TopicError(f"{where}: expected a file in the folder of the topic; move it there")
+        raise TopicError(
+            f"{where}: expected a file in the folder of the topic; move it there"
+        )
     if path.suffix not in (".csv", ".jsonl"):
         raise TopicError(f"{where}: expected a .csv or .jsonl file")
     try:
@@ -247,13 +274,18 @@ def read_cases(name: str, folder: Path | None) -> tuple[dict[str, str], ...]:
         raise TopicError(f"{where}: {exc}") from exc
     cases = []
     for number, row in enumerate(rows, 1):
-        if not all(isinstance(v, str | int | float) for v in row.values()) or None in row:
+        if (
+            not all(isinstance(v, str | int | float) for v in row.values())
+            or None in row
+        ):
             raise TopicError(
                 f"{where}: row {number}: expected a text or number in each of the fields "
                 f"{', '.join(map(str, filter(None, row)))}, found other; put a text with commas or "
                 'line breaks in "quotes"'
             )
-        cases.append({k: v if isinstance(v, str) else json.dumps(v) for k, v in row.items()})
+        cases.append(
+            {k: v if isinstance(v, str) else json.dumps(v) for k, v in row.items()}
+        )
     if not 1 <= len(cases) <= MOST_CASES:
         found = f"more than {MOST_CASES:,}" if cases else "none"
         raise TopicError(f"{where}: expected 1 to {MOST_CASES:,} cases, found {found}")

@@ -17,10 +17,22 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Tag, ValidationError
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Tag,
+    ValidationError,
+)
 
 from clinometer.errors import TopicError, closest, first_problem
-from clinometer.readouts.tables import RatingTable, ReadoutTable, ScoreTable, parse_readout
+from clinometer.readouts.tables import (
+    RatingTable,
+    ReadoutTable,
+    ScoreTable,
+    parse_readout,
+)
 from clinometer.storage.untrusted import MOST_RECORD, parse_toml, read_text
 from clinometer.topics.conversation import OwnPrompt, read_cases
 from clinometer.topics.prompt import Y
@@ -32,10 +44,23 @@ BUILTIN = Path(__file__).parent / "builtin"
 # it is written; all others are figures.
 _ABOUT = (
     *("source_years", "soc_codes", "match", "given_name_rank"),
-    *("given_name_births", "given_name_percent", "surname_percent", "surname_percent_2020"),
+    *(
+        "given_name_births",
+        "given_name_percent",
+        "surname_percent",
+        "surname_percent_2020",
+    ),
 )
 _PARTS = (
-    *("gender", "ethnicity", "age", "disability", "religion", "nationality", "orientation"),
+    *(
+        "gender",
+        "ethnicity",
+        "age",
+        "disability",
+        "religion",
+        "nationality",
+        "orientation",
+    ),
     "shown_as",
 )
 _WRITTEN = ("text", "article")
@@ -74,11 +99,15 @@ def load_topic(name_or_path: str | os.PathLike[str] | Mapping[str, Any]) -> Topi
             f"{', '.join(builtin_topics())}, and your own by its path, such as ./my.toml"
             f"{closest(name_or_path, builtin_topics())}"
         )
-    text = read_text(path, shown=shown, kind=".toml", error=TopicError, most=MOST_RECORD)
+    text = read_text(
+        path, shown=shown, kind=".toml", error=TopicError, most=MOST_RECORD
+    )
     return parse_topic(text, where=shown, folder=path.parent)
 
 
-def parse_topic(text: str, *, where: str = "topic", folder: Path | None = None) -> Topic:
+def parse_topic(
+    text: str, *, where: str = "topic", folder: Path | None = None
+) -> Topic:
     """A topic from the text of a topic file; `where` begins every error message, and a table of
     cases is looked for in `folder`.
 
@@ -110,9 +139,15 @@ def topic_text(topic: Topic) -> str:
     """
     keys = [*_PLAIN, *(["reference"] if isinstance(topic.reference, str) else [])]
     lines = [f"{key} = {toml_value(getattr(topic, key))}" for key in keys]
-    lines += ["groups = [", *(f"  {_group_text(group)}," for group in topic.groups), "]"]
+    lines += [
+        "groups = [",
+        *(f"  {_group_text(group)}," for group in topic.groups),
+        "]",
+    ]
     tables: dict[str, Mapping[str, object]] = {}
-    if getattr(topic.readout, "scale", None) is None:  # whose numbers are the attributes
+    if (
+        getattr(topic.readout, "scale", None) is None
+    ):  # whose numbers are the attributes
         tables["attributes"] = topic.attributes
     if topic.readout is not None:
         tables["readout"] = topic.readout.model_dump(exclude_none=True)
@@ -146,13 +181,18 @@ def load_list(name: str) -> tuple[Group, ...]:
     with (BUILTIN / f"{name}.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     first, *columns = rows[0]
-    figures = [column for column in columns if column not in (*_ABOUT, *_PARTS, *_WRITTEN)]
+    figures = [
+        column for column in columns if column not in (*_ABOUT, *_PARTS, *_WRITTEN)
+    ]
     return tuple(
         Group(
             row[first],
             text=row.get("text") or "",
             article=row.get("article"),
-            factors={column: float(row[column]) if row[column] else None for column in figures},
+            factors={
+                column: float(row[column]) if row[column] else None
+                for column in figures
+            },
             about={column: row[column] for column in _ABOUT if row.get(column)},
             parts={column: row[column] for column in _PARTS if row.get(column)},
         )
@@ -172,7 +212,9 @@ def choose_groups(topic: Topic, wanted: str) -> Topic:
     return topic.select([name.strip() for name in wanted.split(",") if name.strip()])
 
 
-def product_groups(pattern: str, factors: Mapping[str, Sequence[Group | str]]) -> tuple[Group, ...]:
+def product_groups(
+    pattern: str, factors: Mapping[str, Sequence[Group | str]]
+) -> tuple[Group, ...]:
     """Every combination of the groups of several lists, written by `pattern`.
 
     Name and text follow the pattern, weights multiply, `parts` remembers what each list gave, and
@@ -187,7 +229,9 @@ def product_groups(pattern: str, factors: Mapping[str, Sequence[Group | str]]) -
     order = _placeholders(pattern, list(factors))
     for key in order:
         if isinstance(factors[key], str):
-            raise TopicError(f"groups.{key}: expected a list, found the text {factors[key]!r}")
+            raise TopicError(
+                f"groups.{key}: expected a list, found the text {factors[key]!r}"
+            )
         if not factors[key]:
             raise TopicError(f"groups.{key}: expected at least one entry, found none")
     lists = [factors[key] for key in order]
@@ -199,7 +243,9 @@ def product_groups(pattern: str, factors: Mapping[str, Sequence[Group | str]]) -
     begins = pattern.lstrip().startswith("{")
     groups = []
     for entries in itertools.product(*lists):
-        chosen = [entry if isinstance(entry, Group) else Group(entry) for entry in entries]
+        chosen = [
+            entry if isinstance(entry, Group) else Group(entry) for entry in entries
+        ]
         names = dict(zip(order, (group.name for group in chosen), strict=True))
         texts = dict(zip(order, (group.text for group in chosen), strict=True))
         first, last = chosen[0], chosen[-1]
@@ -226,9 +272,13 @@ def _placeholders(pattern: str, keys: Sequence[str]) -> list[str]:
             "every list stands in the pattern once, and nothing else in braces"
         )
     if len(names) < 2:
-        raise TopicError(f"groups.pattern: expected two lists or more, found {len(names)}")
+        raise TopicError(
+            f"groups.pattern: expected two lists or more, found {len(names)}"
+        )
     if re.search(r"[{}]", _PLACEHOLDER.sub("", pattern)):
-        raise TopicError(f"groups.pattern: expected braces around names only, found {pattern!r}")
+        raise TopicError(
+            f"groups.pattern: expected braces around names only, found {pattern!r}"
+        )
     return names
 
 
@@ -263,13 +313,17 @@ def _shape(value: object) -> str | None:
 
 
 def _either(expected: str) -> Discriminator:
-    return Discriminator(_shape, custom_error_type="shape", custom_error_message=expected)
+    return Discriminator(
+        _shape, custom_error_type="shape", custom_error_message=expected
+    )
 
 
 _Name = Annotated[str, Tag("<name>")]
 _Shares = Annotated[dict[str, float], Tag("<table>")]
 _Words = Annotated[dict[str, list[str]], Tag("<table>")]
-_Named = BeforeValidator(lambda value: {"name": value} if isinstance(value, str) else value)
+_Named = BeforeValidator(
+    lambda value: {"name": value} if isinstance(value, str) else value
+)
 _Groups = Annotated[list[Annotated[GroupTable, _Named]], Tag("<list>")]
 GroupsSource = Annotated[
     _Name | _Groups, _either("expected a list of groups or the name of a built-in list")
@@ -317,13 +371,18 @@ class TopicFile(_TopicTable):
     attributes: (
         Annotated[
             _Name | _Words,
-            _either("expected a table of categories and words, or the name of a built-in topic"),
+            _either(
+                "expected a table of categories and words, or the name of a built-in topic"
+            ),
         ]
         | None
     ) = None
     weights: str | None = None
     reference: (
-        Annotated[_Name | _Shares, _either('expected "uniform", "group-mean" or a table of shares')]
+        Annotated[
+            _Name | _Shares,
+            _either('expected "uniform", "group-mean" or a table of shares'),
+        ]
         | None
     ) = None
     readout: dict[str, Any] | None = None
@@ -371,7 +430,9 @@ def _build(content: dict[str, Any], *, where: str, folder: Path | None) -> Topic
 
 def _groups(file: TopicFile) -> tuple[Group, ...]:
     if isinstance(file.groups, GroupsProduct):
-        lists = {key: _listed(value) for key, value in file.groups.__pydantic_extra__.items()}
+        lists = {
+            key: _listed(value) for key, value in file.groups.__pydantic_extra__.items()
+        }
         groups = product_groups(file.groups.pattern, lists)
     else:
         groups = _listed(file.groups)
@@ -388,8 +449,12 @@ def _listed(source: str | list[GroupTable]) -> tuple[Group, ...]:
 
 def _gives_weights(source: str | list[GroupTable] | GroupsProduct) -> bool:
     if isinstance(source, GroupsProduct):
-        return any(_gives_weights(value) for value in source.__pydantic_extra__.values())
-    return not isinstance(source, str) and any(table.weight is not None for table in source)
+        return any(
+            _gives_weights(value) for value in source.__pydantic_extra__.values()
+        )
+    return not isinstance(source, str) and any(
+        table.weight is not None for table in source
+    )
 
 
 def _questions(
@@ -398,13 +463,18 @@ def _questions(
     table = file.contexts
     if file.messages or file.cases:
         if table is not None:
-            raise TopicError("contexts: the cases are the contexts of messages; keep one of them")
+            raise TopicError(
+                "contexts: the cases are the contexts of messages; keep one of them"
+            )
         if readout is None:
-            raise TopicError("readout: missing; add [readout], which says how replies are read")
+            raise TopicError(
+                "readout: missing; add [readout], which says how replies are read"
+            )
         messages = tuple((message.role, message.content) for message in file.messages)
         cases = file.cases
         return OwnPrompt(
-            messages, read_cases(cases, folder) if isinstance(cases, str) else tuple(cases)
+            messages,
+            read_cases(cases, folder) if isinstance(cases, str) else tuple(cases),
         )
     if table is None:
         return None
@@ -413,14 +483,20 @@ def _questions(
             "contexts: wordings of questions need a [readout]; add it, or give contexts as a file"
         )
     factors = dict(table.__pydantic_extra__)
-    wordings = [w if w.rstrip().endswith(Y) else f"{w} {table.ending}" for w in table.wording]
+    wordings = [
+        w if w.rstrip().endswith(Y) else f"{w} {table.ending}" for w in table.wording
+    ]
     return Questions(tuple(wordings), factors)
 
 
-def _attributes(file: TopicFile, readout: ReadoutTable | None) -> dict[str, tuple[str, ...]]:
+def _attributes(
+    file: TopicFile, readout: ReadoutTable | None
+) -> dict[str, tuple[str, ...]]:
     if isinstance(readout, RatingTable | ScoreTable) and (steps := readout.steps()):
         if file.attributes is not None:
-            raise TopicError("attributes: the categories of a scale are its numbers; leave it out")
+            raise TopicError(
+                "attributes: the categories of a scale are its numbers; leave it out"
+            )
         return steps
     if file.attributes is None:
         raise TopicError("attributes: missing; add it to the file")
@@ -435,7 +511,9 @@ def _attributes(file: TopicFile, readout: ReadoutTable | None) -> dict[str, tupl
 
 
 def _group_text(group: Group) -> str:
-    article = "" if group.article is None else f", article = {toml_value(group.article)}"
+    article = (
+        "" if group.article is None else f", article = {toml_value(group.article)}"
+    )
     named = f"name = {toml_value(group.name)}, text = {toml_value(group.text)}"
     forms = f", forms = {toml_value(dict(group.forms))}" if group.forms else ""
     return f"{{{named}, weight = {float(group.weight)!r}{article}{forms}}}"
@@ -450,7 +528,9 @@ def toml_tables(tables: Mapping[str, Mapping[str, object]]) -> Iterator[str]:
 
 def toml_value(value: object) -> str:
     """A value as TOML writes it; a package's own kind of [readout] may have any."""
-    if isinstance(value, str | bool):  # TOML escapes as JSON does, and the character DEL as well
+    if isinstance(
+        value, str | bool
+    ):  # TOML escapes as JSON does, and the character DEL as well
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     if isinstance(value, dict):
         return f"{{{', '.join(f'{toml_value(k)} = {toml_value(v)}' for k, v in value.items())}}}"

@@ -21,7 +21,17 @@ ENGLISH_AN = (
     *("8", "11-", "18-"),
 )
 ENGLISH_A = (
-    *("uni", "use", "usu", "ute", "uti", "ubiq", "uga", "ukr", "uru"),  # begin like "you"
+    *(
+        "uni",
+        "use",
+        "usu",
+        "ute",
+        "uti",
+        "ubiq",
+        "uga",
+        "ukr",
+        "uru",
+    ),  # begin like "you"
     *("eu", "ewe"),
     "one",  # begins like "won"
 )
@@ -94,7 +104,9 @@ def _parse(template: str) -> tuple[str, str, str]:
     once for all groups."""
     for slot in (X, Y):
         if (times := template.count(slot)) != 1:
-            raise ContextError(f"template {template!r}: expected {slot} once, found {times} times")
+            raise ContextError(
+                f"template {template!r}: expected {slot} once, found {times} times"
+            )
     head, _, tail = " ".join(template.split()).partition(X)
     match = _ARTICLE_BEFORE_X.search(head)
     at = match.start() if match else len(head)

@@ -8,7 +8,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from clinometer.errors import ContextError, TopicError
-from clinometer.readouts.readers import OPTIONS, ShownQuestion, lay_out, option_orders, with_order
+from clinometer.readouts.readers import (
+    OPTIONS,
+    ShownQuestion,
+    lay_out,
+    option_orders,
+    with_order,
+)
 from clinometer.readouts.tables import ReadoutTable
 from clinometer.topics.prompt import Prompt, X, Y
 
@@ -38,12 +44,16 @@ class Questions:
 
     def __post_init__(self) -> None:
         if not self.wordings:
-            raise TopicError("contexts.wording: expected at least one wording, found none")
+            raise TopicError(
+                "contexts.wording: expected at least one wording, found none"
+            )
         for i, wording in enumerate(self.wordings, start=1):
             self._check(" ".join(wording.split()), f"contexts.wording[{i}]")
         if len(set(self.wordings)) < len(self.wordings):
             twice = next(w for w in self.wordings if self.wordings.count(w) > 1)
-            raise TopicError(f"contexts.wording: {twice!r} is listed twice; keep one of them")
+            raise TopicError(
+                f"contexts.wording: {twice!r} is listed twice; keep one of them"
+            )
         for name, levels in self.factors.items():
             if len(levels) < 2:
                 raise TopicError(
@@ -56,7 +66,9 @@ class Questions:
             if (n := wording.count(slot)) != 1:
                 raise TopicError(f"{where}: expected {slot} once, found it {n} times")
         if not wording.endswith(Y):
-            raise TopicError(f"{where}: expected [Y], where the reply begins, at the end")
+            raise TopicError(
+                f"{where}: expected [Y], where the reply begins, at the end"
+            )
         for name in _FACTOR.findall(wording):
             if name not in self.factors:
                 raise TopicError(
@@ -66,7 +78,10 @@ class Questions:
     def rows(self, categories: Sequence[str]) -> Iterator[tuple[str, dict[str, str]]]:
         """Every question as a template, with the level of each factor."""
         orders = option_orders(len(categories))
-        texts = [*self.wordings, *(t for levels in self.factors.values() for t in levels.values())]
+        texts = [
+            *self.wordings,
+            *(t for levels in self.factors.values() for t in levels.values()),
+        ]
         ordered = any(OPTIONS.search(text) for text in texts)
         if not ordered:
             orders = orders[:1]
@@ -76,13 +91,17 @@ class Questions:
                 "wordings"
             )
         seen: set[str] = set()
-        for wording, order in itertools.product(range(len(self.wordings)), range(len(orders))):
+        for wording, order in itertools.product(
+            range(len(self.wordings)), range(len(orders))
+        ):
             template, labels = self._filled(wording, order)
             if ordered:
                 names = [categories[y] for y in orders[order]]
                 labels[ORDER] = ", ".join(names) if OPTIONS.search(template) else "none"
                 template = with_order(template, names)
-            if template not in seen:  # without its options a question is the same in every order
+            if (
+                template not in seen
+            ):  # without its options a question is the same in every order
                 seen.add(template)
                 yield template, labels
 

@@ -81,7 +81,9 @@ class Group:
                 "leave it out for the rule"
             )
         factors = {
-            key: None if value is None else _finite(value, where=f"{where}: factors.{key}")
+            key: None
+            if value is None
+            else _finite(value, where=f"{where}: factors.{key}")
             for key, value in self.factors.items()
         }
         object.__setattr__(self, "factors", factors)
@@ -165,11 +167,17 @@ class Topic:
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not _NAME.fullmatch(self.name):
-            raise TopicError(f"name: expected letters, digits, - and _, found {self.name!r}")
+            raise TopicError(
+                f"name: expected letters, digits, - and _, found {self.name!r}"
+            )
         if self.shared not in ("split", "drop"):
-            raise TopicError(f'shared: expected "split" or "drop", found {self.shared!r}')
+            raise TopicError(
+                f'shared: expected "split" or "drop", found {self.shared!r}'
+            )
         if not isinstance(self.language, str) or not self.language.strip():
-            raise TopicError(f'language: expected a tag such as "en", found {self.language!r}')
+            raise TopicError(
+                f'language: expected a tag such as "en", found {self.language!r}'
+            )
         object.__setattr__(self, "groups", _check_groups(self.groups))
         object.__setattr__(self, "attributes", _check_attributes(self.attributes))
         reference = _check_reference(self.reference, categories=self.categories)
@@ -213,7 +221,9 @@ class Topic:
     @cached_property
     def words(self) -> tuple[str, ...]:
         """The V words to score, in order, each once."""
-        return tuple(dict.fromkeys(word for words in self.attributes.values() for word in words))
+        return tuple(
+            dict.fromkeys(word for words in self.attributes.values() for word in words)
+        )
 
     @property
     def group_names(self) -> tuple[str, ...]:
@@ -232,7 +242,9 @@ class Topic:
     @property
     def factors(self) -> tuple[str, ...]:
         """The names of the factors that at least one group has, in order."""
-        return tuple(dict.fromkeys(key for group in self.groups for key in group.factors))
+        return tuple(
+            dict.fromkeys(key for group in self.groups for key in group.factors)
+        )
 
     def group(self, name: str) -> Group:
         """The group of this name."""
@@ -247,7 +259,9 @@ class Topic:
     def select(self, groups: Iterable[str]) -> Topic:
         """The same topic with these groups only, in the order given."""
         if isinstance(groups, str):
-            raise TopicError(f"select: expected a list of group names, found the text {groups!r}")
+            raise TopicError(
+                f"select: expected a list of group names, found the text {groups!r}"
+            )
         return replace(self, groups=tuple(self.group(name) for name in groups))
 
     def weighted_by(self, factor: str) -> Topic:
@@ -263,10 +277,14 @@ class Topic:
             )
         figures = {group: group.factors.get(factor) for group in self.groups}
         weighted = [
-            replace(g, weight=figure) for g, figure in figures.items() if figure is not None
+            replace(g, weight=figure)
+            for g, figure in figures.items()
+            if figure is not None
         ]
         if not weighted:
-            raise TopicError(f"weights: every group has an empty {factor}; choose another factor")
+            raise TopicError(
+                f"weights: every group has an empty {factor}; choose another factor"
+            )
         without = [group.name for group, figure in figures.items() if figure is None]
         left_out = (*self.left_out, *without)
         return replace(self, groups=tuple(weighted), left_out=left_out)
@@ -285,8 +303,14 @@ class Topic:
                 form = (self.group(group) if isinstance(group, str) else group).form
                 prompt = fill(template, text, article=article, form=form)
             else:
-                prompt = render(template, text, article=article, sentences=readout is not None)
-            return prompt if readout is None else question_prompt(prompt, self.attributes, readout)
+                prompt = render(
+                    template, text, article=article, sentences=readout is not None
+                )
+            return (
+                prompt
+                if readout is None
+                else question_prompt(prompt, self.attributes, readout)
+            )
 
         return [rendered(template) for template in templates]
 
@@ -305,7 +329,9 @@ class Topic:
         content: dict[str, Any] = {
             "language": self.language,
             "groups": [[g.name, g.text, g.weight, g.article] for g in self.groups],
-            "attributes": [[category, list(words)] for category, words in self.attributes.items()],
+            "attributes": [
+                [category, list(words)] for category, words in self.attributes.items()
+            ],
             "reference": self.reference,
             "shared": self.shared,
             "articles": [[], []] if self._is_english else None,
@@ -314,7 +340,9 @@ class Topic:
             content["forms"] = [dict(group.forms) for group in self.groups]
         if self.readout is not None:
             content["readout"] = self.readout.model_dump(exclude={"favourable"})
-        text = json.dumps(content, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+        text = json.dumps(
+            content, ensure_ascii=False, sort_keys=True, separators=(",", ":")
+        )
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
     @cached_property
@@ -329,17 +357,27 @@ class Topic:
 def _check_groups(groups: Iterable[Group | str]) -> tuple[Group, ...]:
     """The groups as a tuple: at least one, none twice, not all of weight zero."""
     if isinstance(groups, str):
-        raise TopicError(f"groups: expected a list of groups, found the text {groups!r}")
-    checked = tuple(Group(group) if isinstance(group, str) else group for group in groups)
+        raise TopicError(
+            f"groups: expected a list of groups, found the text {groups!r}"
+        )
+    checked = tuple(
+        Group(group) if isinstance(group, str) else group for group in groups
+    )
     if not checked:
-        raise TopicError("groups: expected at least one group, found none; list the groups X")
+        raise TopicError(
+            "groups: expected at least one group, found none; list the groups X"
+        )
     names: set[str] = set()
     texts: dict[str, str] = {}
     for group in checked:
         if not isinstance(group, Group):
-            raise TopicError(f"groups: expected names or Group objects, found {group!r}")
+            raise TopicError(
+                f"groups: expected names or Group objects, found {group!r}"
+            )
         if group.name in names:
-            raise TopicError(f"groups: {group.name!r} is listed twice; keep one of them")
+            raise TopicError(
+                f"groups: {group.name!r} is listed twice; keep one of them"
+            )
         if group.text in texts:
             raise TopicError(
                 f"groups: {texts[group.text]!r} and {group.name!r} have the same text "
@@ -348,11 +386,15 @@ def _check_groups(groups: Iterable[Group | str]) -> tuple[Group, ...]:
         names.add(group.name)
         texts[group.text] = group.name
     if not any(group.weight > 0 for group in checked):
-        raise TopicError("groups: every weight is 0; give at least one group a weight above 0")
+        raise TopicError(
+            "groups: every weight is 0; give at least one group a weight above 0"
+        )
     return checked
 
 
-def _check_attributes(attributes: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:
+def _check_attributes(
+    attributes: Mapping[str, Sequence[str]],
+) -> dict[str, tuple[str, ...]]:
     """The words by category: two categories or more, none empty, no word twice in one."""
     if len(attributes) < 2:
         raise TopicError(
@@ -363,22 +405,30 @@ def _check_attributes(attributes: Mapping[str, Sequence[str]]) -> dict[str, tupl
     for category, words in attributes.items():
         where = f"attributes.{category}"
         if not isinstance(category, str) or not category.strip():
-            raise TopicError(f"attributes: expected a name for each category, found {category!r}")
+            raise TopicError(
+                f"attributes: expected a name for each category, found {category!r}"
+            )
         if isinstance(words, str):
-            raise TopicError(f"{where}: expected a list of words, found the text {words!r}")
+            raise TopicError(
+                f"{where}: expected a list of words, found the text {words!r}"
+            )
         cleaned = tuple(clean_text(word, where=where) for word in words)
         if not cleaned:
             raise TopicError(
                 f"{where}: expected at least one word, found none; add words or remove the category"
             )
         if repeated := [word for word, n in Counter(cleaned).items() if n > 1]:
-            raise TopicError(f"{where}: the word {repeated[0]!r} is listed twice; keep one of them")
+            raise TopicError(
+                f"{where}: the word {repeated[0]!r} is listed twice; keep one of them"
+            )
         checked[category] = cleaned
     return checked
 
 
 def _check_reference(
-    reference: Mapping[str, float] | Sequence[float] | str | None, *, categories: Sequence[str]
+    reference: Mapping[str, float] | Sequence[float] | str | None,
+    *,
+    categories: Sequence[str],
 ) -> tuple[float, ...] | Literal["group-mean"] | None:
     """p* as a tuple that sums to one exactly, "group-mean", or None for the uniform one."""
     if reference is None or reference == "uniform":
@@ -391,7 +441,9 @@ def _check_reference(
             f"{reference!r}{closest(reference, ('uniform', 'group-mean'))}"
         )
     if isinstance(reference, Mapping):
-        missing = ", ".join(category for category in categories if category not in reference)
+        missing = ", ".join(
+            category for category in categories if category not in reference
+        )
         unknown = ", ".join(key for key in reference if key not in categories)
         if missing or unknown:
             problem = f"missing: {missing}" if missing else f"unknown: {unknown}"
@@ -414,14 +466,18 @@ def _check_reference(
             )
     total = math.fsum(values)
     if abs(total - 1) > _SUM_TOLERANCE:
-        raise TopicError(f"reference: expected numbers that sum to 1, found a sum of {total:.6g}")
+        raise TopicError(
+            f"reference: expected numbers that sum to 1, found a sum of {total:.6g}"
+        )
     return values if total == 1 else tuple(value / total for value in values)
 
 
 def clean_text(text: object, *, where: str) -> str:
     """`text` with its whitespace collapsed; it must not be empty or contain a slot."""
     if not isinstance(text, str) or not text.strip():
-        raise TopicError(f"{where}: expected a text, found {text!r}; write a word or a phrase")
+        raise TopicError(
+            f"{where}: expected a text, found {text!r}; write a word or a phrase"
+        )
     if "[X]" in text or "[Y]" in text:
         raise TopicError(
             f"{where}: expected no [X] or [Y], found {text!r}; slots are for templates"
@@ -432,6 +488,10 @@ def clean_text(text: object, *, where: str) -> str:
 def _finite(value: object, *, where: str) -> float:
     # item() of a numpy scalar is a plain number; bool is an int to Python but not a figure.
     value = getattr(value, "item", lambda: value)()
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, (int, float))
+        or not math.isfinite(value)
+    ):
         raise TopicError(f"{where}: expected a finite number, found {value!r}")
     return float(value)

@@ -22,7 +22,12 @@ from urllib.parse import urlencode
 
 import jinja2
 from fastapi import FastAPI, Request
-from fastapi.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
+from fastapi.responses import (
+    HTMLResponse,
+    PlainTextResponse,
+    RedirectResponse,
+    Response,
+)
 from starlette.exceptions import HTTPException
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
@@ -70,7 +75,9 @@ SECURITY_HEADERS: Mapping[str, str] = {
 COOKIE = "clinometer"
 
 
-def new_app(*, token: str | None = None, host: str = "127.0.0.1", guarded: bool = False) -> FastAPI:
+def new_app(
+    *, token: str | None = None, host: str = "127.0.0.1", guarded: bool = False
+) -> FastAPI:
     """An application without its pages.
 
     `token`: every request must carry it, once as ?token=… and then as a cookie. A host that other
@@ -78,7 +85,9 @@ def new_app(*, token: str | None = None, host: str = "127.0.0.1", guarded: bool 
     (`guarded`).
     """
     if not is_loopback(host) and not token and not guarded:
-        raise SettingsError(f"host: {host} can be reached by others; expected a token with it")
+        raise SettingsError(
+            f"host: {host} can be reached by others; expected a token with it"
+        )
     app = FastAPI(title="Clinometer", docs_url=None, redoc_url=None, openapi_url=None)
     if token:
         app.middleware("http")(_gate(token))
@@ -109,7 +118,10 @@ def open_browser(address: str) -> None:
 
 
 def add_static(
-    app: FastAPI, package: str, names: Sequence[str], more: Mapping[str, str] | None = None
+    app: FastAPI,
+    package: str,
+    names: Sequence[str],
+    more: Mapping[str, str] | None = None,
 ) -> None:
     """Serve the style and script of all pages, the files `names` of a package, and `more` (file
     name -> text)."""
@@ -122,7 +134,9 @@ def add_static(
         if name not in texts:
             raise HTTPException(404)
         media = "text/css" if name.endswith(".css") else "text/javascript"
-        return Response(texts[name], media_type=media, headers={"Cache-Control": "max-age=300"})
+        return Response(
+            texts[name], media_type=media, headers={"Cache-Control": "max-age=300"}
+        )
 
 
 class Pages:
@@ -132,8 +146,12 @@ class Pages:
         self._environment = environment(jinja2.PackageLoader(package, "templates"))
         self._environment.globals.update(shared, link=link)
 
-    def __call__(self, template: str, /, *, status: int = 200, **values: Any) -> HTMLResponse:
-        return HTMLResponse(self._environment.get_template(template).render(**values), status)
+    def __call__(
+        self, template: str, /, *, status: int = 200, **values: Any
+    ) -> HTMLResponse:
+        return HTMLResponse(
+            self._environment.get_template(template).render(**values), status
+        )
 
     def compile(self) -> None:
         """Compile every template, so that the first page does not wait for it."""
@@ -188,7 +206,9 @@ def listen(host: str, port: int) -> tuple[socket.socket, str]:
         listener.listen()  # the address is shown next, and may be opened at once
     except OSError as error:
         listener.close()
-        raise SettingsError(f"port {port} of {host}: {error.strerror}; try --port 0") from error
+        raise SettingsError(
+            f"port {port} of {host}: {error.strerror}; try --port 0"
+        ) from error
     number = listener.getsockname()[1]
     return listener, f"http://{f'[{host}]' if ':' in host else host}:{number}/"
 
@@ -218,13 +238,17 @@ def _gate(token: str) -> Callable[[Request, _Next], Awaitable[Response]]:
     async def gate(request: Request, go_on: _Next) -> Response:
         given = request.query_params.get("token", "")
         if given and hmac.compare_digest(given.encode(), token.encode()):
-            rest = [(k, v) for k, v in request.query_params.multi_items() if k != "token"]
+            rest = [
+                (k, v) for k, v in request.query_params.multi_items() if k != "token"
+            ]
             there = RedirectResponse(link(request.url.path, *rest), 303)
             there.set_cookie(cookie, token, httponly=True, samesite="lax")
             return there
         kept = request.cookies.get(cookie, "")
         if hmac.compare_digest(kept.encode(), token.encode()):
             return await go_on(request)
-        return PlainTextResponse("The address needs the token that was printed at the start.", 403)
+        return PlainTextResponse(
+            "The address needs the token that was printed at the start.", 403
+        )
 
     return gate

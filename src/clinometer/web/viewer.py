@@ -43,7 +43,11 @@ from clinometer.report.page import (
     render_report,
     sentences,
 )
-from clinometer.report.reliability import is_reliability_run, reliability_story, render_reliability
+from clinometer.report.reliability import (
+    is_reliability_run,
+    reliability_story,
+    render_reliability,
+)
 from clinometer.runs import Run, RunFolder
 from clinometer.runs.folder.record import UNMEASURABLE
 from clinometer.runs.folder.recover import open_run, progress, run_folders
@@ -65,7 +69,9 @@ READABLE = ("finished", RUNNING, INTERRUPTED)
 _JUST_NOW_S = 60.0
 _KEPT = 6  # opened runs kept in memory
 _TABLES = ("preferences", "groups", "contexts", *ReliabilityFolder.tables)
-_MARKED = frozenset(("run.json", ".lock", "scores", *(f"{name}.parquet" for name in _TABLES)))
+_MARKED = frozenset(
+    ("run.json", ".lock", "scores", *(f"{name}.parquet" for name in _TABLES))
+)
 
 T = TypeVar("T")
 Signature = tuple[tuple[str, int, int], ...]
@@ -113,7 +119,9 @@ class RunsIndex:
         """Every run, the newest first, and the version of them all."""
         signed = self._signed()
         found = [
-            _kept(self._entries, name, signature, partial(_entry, name, self._place(name)))
+            _kept(
+                self._entries, name, signature, partial(_entry, name, self._place(name))
+            )
             for name, signature in signed
         ]
         found.sort(key=lambda e: (e.created, e.id), reverse=True)
@@ -130,13 +138,20 @@ class RunsIndex:
         return _digest([(name, self._signature(self.resolve(name)))])
 
     def _signed(self) -> list[tuple[str, Signature]]:
-        names = sorted(f.relative_to(self.root).as_posix() for f in run_folders(self.root))
+        names = sorted(
+            f.relative_to(self.root).as_posix() for f in run_folders(self.root)
+        )
         return [(name, self._signature(self._place(name))) for name in names]
 
     def open(self, name: str) -> RunSummary:
         """The run of this name, opened again if it has changed."""
         path = self.resolve(name)
-        found = _kept(self._opened, name, self._signature(path), lambda: RunSummary(open_run(path)))
+        found = _kept(
+            self._opened,
+            name,
+            self._signature(path),
+            lambda: RunSummary(open_run(path)),
+        )
         for oldest in list(self._opened)[:-_KEPT]:
             self._opened.pop(oldest, None)
         return found
@@ -156,11 +171,16 @@ class RunsIndex:
     def resolve(self, name: str) -> Path:
         """The folder of a run; 404 for anything that is not one below the root, also by a link."""
         pure, path = PurePosixPath(name), self._place(name)
-        foreign = "\0" in name or "\\" in name or pure.is_absolute() or ".." in pure.parts
+        foreign = (
+            "\0" in name or "\\" in name or pure.is_absolute() or ".." in pure.parts
+        )
         try:
             if name and not foreign and self._is_run(path):
                 return path
-        except (OSError, ValueError):  # the name is too long, or the folder not readable
+        except (
+            OSError,
+            ValueError,
+        ):  # the name is too long, or the folder not readable
             pass
         raise HTTPException(404, "There is no such run under this folder.")
 
@@ -218,7 +238,9 @@ def _entry(name: str, path: Path) -> Entry:
         model=record.model.id,
         topic=record.topic.title or record.topic.name,
         contexts=record.contexts.name,
-        state="unmeasurable" if record.status == UNMEASURABLE else _state(path, record.finished),
+        state="unmeasurable"
+        if record.status == UNMEASURABLE
+        else _state(path, record.finished),
         created=record.created,
         n_contexts=record.contexts.n,
         n_eff=record.contexts.n_eff if record.n_eff is None else record.n_eff,
@@ -356,7 +378,9 @@ def viewer(root: Path, *, host: str = "127.0.0.1", token: str | None = None) -> 
         """The page of a run, or of several audits, which are compared there."""
         names = list(dict.fromkeys(id))
         if len(names) > 6:
-            raise HTTPException(400, f"A report has at most six runs; {len(names)} were chosen.")
+            raise HTTPException(
+                400, f"A report has at most six runs; {len(names)} were chosen."
+            )
         statements = _reliability(index, names[0]) if len(names) == 1 else None
         if statements is not None:
             page = render_reliability(statements)
@@ -453,7 +477,9 @@ class ViewerServer:
         """Block until Ctrl+C, then close."""
         try:
             while self._thread.is_alive():
-                self._thread.join(1.0)  # without a timeout, Ctrl+C would not end it on Windows
+                self._thread.join(
+                    1.0
+                )  # without a timeout, Ctrl+C would not end it on Windows
         except KeyboardInterrupt:
             pass
         finally:

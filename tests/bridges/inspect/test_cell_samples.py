@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 from tests.present import present
 
-from clinometer.bridges.inspect import InspectAudit, ReplyReader, replies_by_cell, risks_of
+from clinometer.bridges.inspect import (
+    InspectAudit,
+    ReplyReader,
+    replies_by_cell,
+    risks_of,
+)
 from clinometer.contexts import ContextSet
 from clinometer.contexts.load import default_contexts
 from clinometer.errors import ClinometerError, ContextError, SettingsError
@@ -49,8 +55,13 @@ def test_text_after_the_slot_cannot_be_continued() -> None:
 
 
 def test_a_word_of_two_categories_counts_for_none() -> None:
-    topic = replace(AUDIT.topic, attributes={"male": ("he", "canary"), "female": ("she", "canary")})
-    reader, cell = ReplyReader(topic), {"group": topic.group_names[0], "template": "A [X] has [Y]"}
+    topic = replace(
+        AUDIT.topic, attributes={"male": ("he", "canary"), "female": ("she", "canary")}
+    )
+    reader, cell = (
+        ReplyReader(topic),
+        {"group": topic.group_names[0], "template": "A [X] has [Y]"},
+    )
     assert reader.read(" canary", **cell) == (None, "canary")
     assert reader.read("", **cell) == (None, "empty")
 
@@ -96,17 +107,24 @@ def test_questions_of_one_wording_are_resampled_together() -> None:
     asked = InspectAudit(
         topic.select(topic.group_names[:4]), default_contexts(topic), AUDIT.options
     )
-    wordings = dict(zip(asked.contexts.templates, asked.contexts.extra["wording"], strict=True))
+    wordings = dict(
+        zip(asked.contexts.templates, asked.contexts.extra["wording"], strict=True)
+    )
     yes = {
-        word: np.random.default_rng(n).random(4) for n, word in enumerate(set(wordings.values()))
+        word: np.random.default_rng(n).random(4)
+        for n, word in enumerate(set(wordings.values()))
     }
     rng, replies = np.random.default_rng(0), []
     for _, about in asked.samples():
         assert about["unit"] == wordings[about["context"]]
         share = yes[about["unit"]][asked.topic.group_names.index(about["group"])]
-        replies += [(about, "yes" if rng.random() < share else "no") for _ in range(200)]
+        replies += [
+            (about, "yes" if rng.random() < share else "no") for _ in range(200)
+        ]
     alone = [({**about, "unit": about["context"]}, reply) for about, reply in replies]
-    together, apart = (present(risks_of(rows, ["yes", "no"], None)).R for rows in (replies, alone))
+    together, apart = (
+        present(risks_of(rows, ["yes", "no"], None)).R for rows in (replies, alone)
+    )
     assert together.value == pytest.approx(apart.value)
     wide, narrow = (present(one.high) - present(one.low) for one in (together, apart))
     assert wide > 1.3 * narrow
@@ -117,7 +135,9 @@ Reply = tuple[int, int, str, str, str]
 
 def whole_log() -> list[Reply]:
     texts = [text for text, _ in AUDIT.samples()]
-    return [(cell, n + 1, " he", texts[cell], "m") for cell in range(4) for n in range(4)]
+    return [
+        (cell, n + 1, " he", texts[cell], "m") for cell in range(4) for n in range(4)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -138,6 +158,7 @@ def test_replies_that_cannot_be_of_one_audit_are_refused(
     changed = list(log[place])
     for index, value in (change or {}).items():
         changed[index] = value
-    log[place : place + 1] = [] if change is None else [(changed[0], changed[1], *changed[2:])]  # type: ignore[list-item]
+    samples: Any = [] if change is None else [tuple(changed)]
+    log[place : place + 1] = samples
     with pytest.raises(ClinometerError, match=message):
         replies_by_cell(AUDIT, log, "log")

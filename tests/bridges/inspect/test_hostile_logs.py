@@ -35,7 +35,9 @@ def test_no_log_has_code_run_or_others_asked(
 
 
 def test_no_setting_has_the_code_of_a_log_run(tmp_path: Path) -> None:
-    log = hostile.write_log(tmp_path / "log.json", {"by": "function", "function": "os:system"})
+    log = hostile.write_log(
+        tmp_path / "log.json", {"by": "function", "function": "os:system"}
+    )
     with pytest.raises(SettingsError, match="is code, which no file can have run"):
         import_inspect(log, allow=("code:os:system",))
 
@@ -56,7 +58,9 @@ ODD |= {f"cell {cell!r}": with_cell(cell) for cell in CELLS}
 
 
 @pytest.mark.parametrize("how", ODD)
-def test_an_odd_log_is_one_line(how: str, clinometer: Clinometer, tmp_path: Path) -> None:
+def test_an_odd_log_is_one_line(
+    how: str, clinometer: Clinometer, tmp_path: Path
+) -> None:
     log = hostile.write_log(tmp_path / "log.json", {"by": "words"})
     content = json.loads(log.read_text(encoding="utf-8"))
     ODD[how](content)
@@ -68,7 +72,9 @@ def test_an_odd_log_is_one_line(how: str, clinometer: Clinometer, tmp_path: Path
 
 
 @pytest.mark.parametrize("how", ["deep", "pipe", "folder", "no zip"])
-def test_what_is_no_log_is_one_line(how: str, clinometer: Clinometer, tmp_path: Path) -> None:
+def test_what_is_no_log_is_one_line(
+    how: str, clinometer: Clinometer, tmp_path: Path
+) -> None:
     log = tmp_path / ("log.eval" if how == "no zip" else "log.json")
     if how == "pipe":
         os.mkfifo(log)

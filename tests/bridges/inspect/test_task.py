@@ -31,17 +31,25 @@ def test_metrics_are_the_risks_with_their_ends(log: Path) -> None:
 
     (scores,) = present(read_eval_log(log, header_only=True).results).scores
     metrics = {name: one.value for name, one in scores.metrics.items()}
-    assert [*metrics][:4] == ["R", "R_bias", "R_volatility", "read"]  # the head of Inspect View
+    assert [*metrics][:4] == [
+        "R",
+        "R_bias",
+        "R_volatility",
+        "read",
+    ]  # the head of Inspect View
     run = import_inspect(log)
     assert (
-        metrics.pop("read") == run.record.replies["replies_words"] / run.record.replies["replies"]
+        metrics.pop("read")
+        == run.record.replies["replies_words"] / run.record.replies["replies"]
     )
     expected = {
         f"{name}{end}": getattr(run.risks.summary[name], field)
         for name in ("R", "R_bias", "R_volatility")
         for end, field in (("", "value"), ("_low", "low"), ("_high", "high"))
     }
-    assert metrics == pytest.approx({k: v for k, v in expected.items() if v is not None}, abs=1e-4)
+    assert metrics == pytest.approx(
+        {k: v for k, v in expected.items() if v is not None}, abs=1e-4
+    )
     assert metrics["R"] > 0
 
 
@@ -70,7 +78,9 @@ def test_our_own_log_is_the_run_of_an_audit(log: Path, tmp_path: Path) -> None:
             if male + female < 2:
                 assert not p.observed[x, c]
             else:
-                assert p.values[x, c, 0] == pytest.approx(male / (male + female), abs=1e-6)
+                assert p.values[x, c, 0] == pytest.approx(
+                    male / (male + female), abs=1e-6
+                )
     again = Run.load(tmp_path / "run")
     np.testing.assert_array_equal(again.preferences.values, p.values)
     assert present(again.record.imported).tool == "inspect-ai"
@@ -93,10 +103,16 @@ def test_any_log_by_a_mapping(log: Path, tmp_path: Path) -> None:
     np.testing.assert_array_equal(answers, present(own.preferences.answers))
 
 
-def test_the_command_and_what_follows_it(log: Path, tmp_path: Path, clinometer: Clinometer) -> None:
+def test_the_command_and_what_follows_it(
+    log: Path, tmp_path: Path, clinometer: Clinometer
+) -> None:
     done = clinometer("import", "inspect", log, "--out", tmp_path / "run")
     assert done.status == 0, done.err
     assert f"{2 * 10 * N} samples of audit" in done.out.replace("clinometer/", "")
-    assert clinometer("report", tmp_path / "run", "--out", tmp_path / "r.html").status == 0
-    other = clinometer("import", "inspect", log, "--out", tmp_path / "run", "--model", "other")
+    assert (
+        clinometer("report", tmp_path / "run", "--out", tmp_path / "r.html").status == 0
+    )
+    other = clinometer(
+        "import", "inspect", log, "--out", tmp_path / "run", "--model", "other"
+    )
     assert (other.status, "--fresh" in other.err) == (2, True)

@@ -38,7 +38,9 @@ def draws(run: Run) -> list[tuple[str, ...]]:
 
 
 @pytest.fixture
-def two_runs(llama: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Run, Run]:
+def two_runs(
+    llama: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> tuple[Run, Run]:
     topic = load_topic("gender").select(GROUPS)
     contexts = load_contexts("paper-gender").top(4)
     contexts.save(tmp_path / "four.csv")
@@ -72,7 +74,9 @@ def test_the_same_replies_are_the_same_categories(two_runs: tuple[Run, Run]) -> 
     alike = np.array([first_words(one) == first_words(two) for one, two in pairs])
     assert alike.any()
     cells = alike.reshape(ours.preferences.values.shape[:2])
-    np.testing.assert_array_equal(inside.preferences.values[cells], ours.preferences.values[cells])
+    np.testing.assert_array_equal(
+        inside.preferences.values[cells], ours.preferences.values[cells]
+    )
     low, high = ours.risks.R.low, ours.risks.R.high
     assert low is None or high is None or low <= inside.risks.R.value <= high
 

@@ -37,11 +37,20 @@ def main(model: str, pairs: str, out: str) -> None:
         subprocess.run(
             [
                 *(sys.executable, "-m", "lm_eval", "--model", "hf"),
-                *("--model_args", f"pretrained={model},dtype=float32", "--device", "cpu"),
+                *(
+                    "--model_args",
+                    f"pretrained={model},dtype=float32",
+                    "--device",
+                    "cpu",
+                ),
                 *("--include_path", folder, "--tasks", "crows_pairs_english"),
                 *("--batch_size", "16", "--log_samples", "--output_path", out),
             ],
-            env={**os.environ, "HF_HUB_OFFLINE": "1", "HF_DATASETS_CACHE": f"{folder}/cache"},
+            env={
+                **os.environ,
+                "HF_HUB_OFFLINE": "1",
+                "HF_DATASETS_CACHE": f"{folder}/cache",
+            },
             check=True,
         )
 

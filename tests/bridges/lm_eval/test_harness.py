@@ -18,7 +18,9 @@ def test_the_harness_writes_what_is_read(tmp_path: Path) -> None:
     harness = Path(__file__).with_name("run_harness.py")
     model = ModelSpec.parse("pocket:gpt2-s").target
     command = [sys.executable, harness, model, STORED / "pairs.jsonl", tmp_path]
-    done = subprocess.run([str(w) for w in command], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [str(w) for w in command], capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr[-2000:]
     (samples,) = tmp_path.rglob("samples_crows_pairs_english_*.jsonl")
     (stored,) = STORED.glob("samples_*.jsonl")

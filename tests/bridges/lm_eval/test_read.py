@@ -53,7 +53,11 @@ TWO_WAYS = {**SAMPLE, "arguments": [["p", " b"], ["p", " c"]]}
 
 
 def scores(*numbers: Any, **more: Any) -> dict[str, Any]:
-    return {**SAMPLE, **more, "filtered_resps": [[number, "False"] for number in numbers]}
+    return {
+        **SAMPLE,
+        **more,
+        "filtered_resps": [[number, "False"] for number in numbers],
+    }
 
 
 @pytest.mark.parametrize(
@@ -62,7 +66,10 @@ def scores(*numbers: Any, **more: Any) -> dict[str, Any]:
         (["{"], "line 1: not valid JSON"),
         (["[]"], "line 1: expected a JSON object"),
         ([{"a": 1}], "line 1: expected a sample of lm_eval"),
-        ([{**SAMPLE, "filtered_resps": ["some text", "another"]}], "has the model write instead"),
+        (
+            [{**SAMPLE, "filtered_resps": ["some text", "another"]}],
+            "has the model write instead",
+        ),
         ([{**SAMPLE, "arguments": [["only"], ["one"]]}], "has the model write instead"),
         ([scores("-1")], "a response to each of 2 requests"),
         ([scores("nan", "nan")], "expected a log-likelihood"),
@@ -84,15 +91,23 @@ def test_the_results_beside_the_samples_say_which_model_it_was(tmp_path: Path) -
     results = {
         "model_name": "org/model",
         "lm_eval_version": "0.4.13",
-        "config": {"model_num_parameters": 12, "model_dtype": "torch.float32", "model_sha": "N/A"},
+        "config": {
+            "model_num_parameters": 12,
+            "model_dtype": "torch.float32",
+            "model_sha": "N/A",
+        },
     }
-    (tmp_path / f"results_{date}.json").write_text(json.dumps(results), encoding="utf-8")
+    (tmp_path / f"results_{date}.json").write_text(
+        json.dumps(results), encoding="utf-8"
+    )
     file = tmp_path / f"samples_crows_pairs_english_{date}.jsonl"
     task, model, version = read_results(file)
     assert (task, version) == ("crows_pairs_english", "0.4.13")
     assert (model.name, model.parameters) == ("org/model", 12)
     assert (model.dtype, model.revision) == ("float32", "")
-    without = tmp_path / "org__model" / "samples_bbq.jsonl"  # the folder names the model
+    without = (
+        tmp_path / "org__model" / "samples_bbq.jsonl"
+    )  # the folder names the model
     assert read_results(without)[1].name == "org/model"
     assert read_results(without, model="mine")[1].name == "mine"
 
@@ -104,14 +119,21 @@ def test_preferences_are_the_shares_of_the_likelihoods() -> None:
     """The pair that stands there twice weighs twice."""
     run = import_lm_eval(SAMPLES)
     p = run.preferences
-    assert (set(p.groups), p.categories) == ({"age", "gender", "nationality"}, ("more", "less"))
+    assert (set(p.groups), p.categories) == (
+        {"age", "gender", "nationality"},
+        ("more", "less"),
+    )
     assert len(p.contexts) == 9
     assert sorted(p.context_weights.tolist())[-2:] == pytest.approx([0.1, 0.2])
     for sample in read_samples(SAMPLES):
         more, less = sample.log_probs
         x = p.groups.index(sample.fields["bias_type"])
-        c = p.templates.index(f"{sample.fields['sent_more']} / {sample.fields['sent_less']}")
-        assert p.values[x, c, 0] == pytest.approx(1 / (1 + np.exp(less - more)), abs=1e-12)
+        c = p.templates.index(
+            f"{sample.fields['sent_more']} / {sample.fields['sent_less']}"
+        )
+        assert p.values[x, c, 0] == pytest.approx(
+            1 / (1 + np.exp(less - more)), abs=1e-12
+        )
     assert p.counts()["cells_missing"] == 18
     assert run.risks.R_between is None  # no context has two groups
 
@@ -121,10 +143,14 @@ def test_metrics_of_the_harness_follow_from_what_was_read() -> None:
     told_by = (imported.version, imported.task, imported.samples)
     assert told_by == ("0.4.13", "crows_pairs_english", 10)
     (file,) = SAMPLES.parent.glob("results_*.json")
-    told = json.loads(file.read_text(encoding="utf-8"))["results"]["crows_pairs_english"]
+    told = json.loads(file.read_text(encoding="utf-8"))["results"][
+        "crows_pairs_english"
+    ]
     more, less = np.array([sample.log_probs for sample in read_samples(SAMPLES)]).T
     assert told["pct_stereotype,none"] == pytest.approx((more > less).mean(), abs=1e-12)
-    assert told["likelihood_diff,none"] == pytest.approx(abs(more - less).mean(), abs=1e-12)
+    assert told["likelihood_diff,none"] == pytest.approx(
+        abs(more - less).mean(), abs=1e-12
+    )
 
 
 def test_the_command_writes_a_run_that_report_and_compare_take(

@@ -29,7 +29,9 @@ from clinometer.contexts.mining.corpora import (
 from clinometer.errors import ContextError
 
 TEXTS = ["One article.", "Another, with ümlaut.", "三"]
-LINES = "".join(json.dumps({"text": t}, ensure_ascii=False) + "\n" for t in TEXTS).encode()
+LINES = "".join(
+    json.dumps({"text": t}, ensure_ascii=False) + "\n" for t in TEXTS
+).encode()
 
 
 def texts_of(place: Path | str, field: str = "text") -> tuple[list[str], Counter[str]]:
@@ -79,7 +81,9 @@ def written(folder: Path, ending: str) -> Path:
     return path
 
 
-@pytest.mark.parametrize("ending", [*(f".jsonl{p}" for p in PACKERS), ".parquet", ".zip"])
+@pytest.mark.parametrize(
+    "ending", [*(f".jsonl{p}" for p in PACKERS), ".parquet", ".zip"]
+)
 def test_every_format_gives_the_same_articles(tmp_path: Path, ending: str) -> None:
     texts, damage = texts_of(written(tmp_path, ending))
     assert texts == TEXTS
@@ -145,7 +149,12 @@ def test_damage_is_counted(
 
 def test_chosen_articles_are_those_of_their_numbers(tmp_path: Path) -> None:
     (source,) = find_sources([str(written(tmp_path, ".jsonl.zst"))])
-    for numbers, texts in (([2], TEXTS[1:2]), ([1, 3], TEXTS[::2]), ([], []), ([3, 9], TEXTS[2:])):
+    for numbers, texts in (
+        ([2], TEXTS[1:2]),
+        ([1, 3], TEXTS[::2]),
+        ([], []),
+        ([3, 9], TEXTS[2:]),
+    ):
         chosen = articles(source, field="text", damage=Counter(), numbers=iter(numbers))
         assert list(chosen) == texts
 
@@ -184,10 +193,18 @@ def test_plain_text_is_split_into_articles_at_blank_lines(tmp_path: Path) -> Non
         ("c.jsonl.xz", b"no xz", "damaged, cannot be unpacked"),
         ("c.json", b'[{"text": "a"}]', "expected a file that ends in"),
         ("c.txt", "text".encode("utf-16"), "found UTF-16"),
-        ("c.xml", b"<html><body/></html>", "expected a MediaWiki dump, found XML <html>"),
+        (
+            "c.xml",
+            b"<html><body/></html>",
+            "expected a MediaWiki dump, found XML <html>",
+        ),
         ("c.xml", b"<mediawiki><page><ns>0</ns>", "damaged XML"),
         *(
-            ("c.xml", b"<!DOCTYPE a [%s]><mediawiki>&b;</mediawiki>" % entity, "XML with a DOCTYPE")
+            (
+                "c.xml",
+                b"<!DOCTYPE a [%s]><mediawiki>&b;</mediawiki>" % entity,
+                "XML with a DOCTYPE",
+            )
             for entity in (
                 b'<!ENTITY c "c"><!ENTITY b "&c;&c;">',
                 b'<!ENTITY b SYSTEM "/etc/hosts">',
@@ -252,7 +269,9 @@ def test_a_file_that_unpacks_to_thousands_of_times_its_size_is_refused(
 
 def test_a_million_references_to_one_text_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "c.parquet"
-    texts = pa.DictionaryArray.from_arrays(pa.array([0] * 100_000), pa.array(["He left. " * 9000]))
+    texts = pa.DictionaryArray.from_arrays(
+        pa.array([0] * 100_000), pa.array(["He left. " * 9000])
+    )
     pq.write_table(pa.table({"text": texts}), path)
     with pytest.raises(ContextError, match="times as large"):
         texts_of(path)

@@ -61,21 +61,32 @@ def test_an_installed_language_is_mined(
     (tmp_path / "toy_language.py").write_text(TOY, encoding="utf-8")
     about = tmp_path / "toy_language-1.dist-info"
     about.mkdir()
-    (about / "METADATA").write_text("Name: toy-language\nVersion: 1\n", encoding="utf-8")
+    (about / "METADATA").write_text(
+        "Name: toy-language\nVersion: 1\n", encoding="utf-8"
+    )
     (about / "entry_points.txt").write_text(
-        "[clinometer.languages]\ntlh = toy_language\nen = toy_language\n", encoding="utf-8"
+        "[clinometer.languages]\ntlh = toy_language\nen = toy_language\n",
+        encoding="utf-8",
     )
     monkeypatch.syspath_prepend(tmp_path)
     importlib.invalidate_caches()
-    assert language_modules() == {**MODULES, "tlh": "toy_language"}  # and ours stay ours
+    assert language_modules() == {
+        **MODULES,
+        "tlh": "toy_language",
+    }  # and ours stay ours
     corpus = tmp_path / "corpus.txt"
     corpus.write_text("Ana dira ke si. Bo dira ke li. Bo lasa.", encoding="utf-8")
     contexts = mine([corpus], tmp_path / "toy.csv", settings)
     assert (contexts.templates, contexts.counts) == (("[X] dira ke [Y]",), (2.0,))
-    assert (contexts.metadata.strategy, contexts.metadata.sentences_parsed) == ("toy", 2)
+    assert (contexts.metadata.strategy, contexts.metadata.sentences_parsed) == (
+        "toy",
+        2,
+    )
 
 
-def test_an_unknown_language_names_the_known_ones(tmp_path: Path, settings: MineSettings) -> None:
+def test_an_unknown_language_names_the_known_ones(
+    tmp_path: Path, settings: MineSettings
+) -> None:
     corpus = tmp_path / "corpus.txt"
     corpus.write_text("Ana dira ke si.", encoding="utf-8")
     with pytest.raises(SettingsError, match="en, zh"):
@@ -87,5 +98,7 @@ def test_every_list_exists_and_is_used() -> None:
     names = set(read_lexicon(package))
     modules = [file for file in files(package).iterdir() if file.name.endswith(".py")]
     source = "".join(module.read_text(encoding="utf-8") for module in modules)
-    assert set(re.findall(r'(?:listed|mapped|has_one_of)\("([a-z_]+)"\)', source)) <= names
+    assert (
+        set(re.findall(r'(?:listed|mapped|has_one_of)\("([a-z_]+)"\)', source)) <= names
+    )
     assert names <= set(re.findall(r'"([a-z_]+)"', source))

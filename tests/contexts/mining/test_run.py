@@ -34,7 +34,9 @@ def test_counts_and_sidecar_are_written(
     corpus: Write, gender: MineSettings, tmp_path: Path
 ) -> None:
     why, seen = tmp_path / "why.jsonl", Mock()
-    contexts = mine([corpus(60)], tmp_path / "c.csv", gender, explain=why, progress=seen)
+    contexts = mine(
+        [corpus(60)], tmp_path / "c.csv", gender, explain=why, progress=seen
+    )
     parsing = [call.args[1:] for call in seen.mock_calls if call.args[0] == "parsing"]
     assert parsing == [(done, 10) for done in range(11)]  # also of a small corpus
     count = dict(zip(contexts.templates, contexts.counts, strict=True))
@@ -47,7 +49,10 @@ def test_counts_and_sidecar_are_written(
     about = contexts.metadata
     assert about.articles == {"read": 60, "mined": 60}
     assert about.sentences_parsed == 120
-    assert about.command == "clinometer mine corpus.jsonl --topic gender --sample 10000 --seed 0"
+    assert (
+        about.command
+        == "clinometer mine corpus.jsonl --topic gender --sample 10000 --seed 0"
+    )
     rows = [json.loads(line) for line in why.read_text(encoding="utf-8").splitlines()]
     assert len(rows) == 120
     assert {"sentence", "template", "dropped", "parse", "confidence"} == set(rows[0])
@@ -72,7 +77,9 @@ def test_however_the_work_is_shared_the_bytes_are_the_same(
     assert two == one
     assert_same_sets(place("one"), place("two"))
     real = WorkFolder.write_part
-    with patch.object(WorkFolder, "write_part", autospec=True, side_effect=real) as write:
+    with patch.object(
+        WorkFolder, "write_part", autospec=True, side_effect=real
+    ) as write:
         for shard in ("2/3", "0/3"):
             mine_shard([path], place("three"), settings, Shard.parse(shard))
         assert 0 < write.call_count < 10
@@ -118,7 +125,9 @@ def test_articles_are_counted_once_however_the_work_is_divided(
         monkeypatch.setattr(run, "FEWEST", fewest)
         monkeypatch.setattr(run, "BATCH", batch)
         contexts = mine([path], place(str(fewest)), gender)
-        rows = zip(contexts.templates, contexts.counts, contexts.extra["articles"], strict=True)
+        rows = zip(
+            contexts.templates, contexts.counts, contexts.extra["articles"], strict=True
+        )
         assert list(rows) == [
             ("The [X] said that [Y]", 8, "2"),
             ("The [X] took a job because [Y]", 3, "3"),
@@ -157,7 +166,9 @@ def test_predicates_are_of_the_topics_own_people_or_of_anybody(
     contexts = mine([path], tmp_path / "own.csv", race)
     assert (contexts.metadata.topic, contexts.metadata.about) == ("race", "own")
     assert contexts.templates == ("The [X], who won a prize, is [Y]",)
-    assert list(contexts.counts) == [2]  # the black nurse, and the subject of the second article
+    assert list(contexts.counts) == [
+        2
+    ]  # the black nurse, and the subject of the second article
     general = mine([path], tmp_path / "any.csv", replace(race, about="any"))
     assert "The [X], who sold the house, is [Y]" in general.templates
     assert general.metadata.about == "any"
@@ -187,7 +198,8 @@ def test_a_killed_run_resumes_to_the_same_bytes(
     killed = place("killed")
     for left in (4, 4):  # killed twice, at different places
         done = subprocess.run(
-            [sys.executable, "-c", KILLED, str(path), str(killed), str(left)], check=False
+            [sys.executable, "-c", KILLED, str(path), str(killed), str(left)],
+            check=False,
         )
         assert done.returncode == -signal.SIGKILL
         assert not killed.exists()
@@ -197,7 +209,9 @@ def test_a_killed_run_resumes_to_the_same_bytes(
     assert files(killed.parent) == {"c.csv", "c.json"}
 
 
-def test_a_damaged_piece_is_refused(corpus: Write, gender: MineSettings, tmp_path: Path) -> None:
+def test_a_damaged_piece_is_refused(
+    corpus: Write, gender: MineSettings, tmp_path: Path
+) -> None:
     path, out = corpus(20), tmp_path / "c.csv"
     mine_shard([path], out, gender, Shard(0, 2))
     part = next((tmp_path / "c.csv.mining" / "parts").glob("*.json"))
@@ -210,7 +224,9 @@ def test_every_article_is_sampled_equally_often(gender: MineSettings) -> None:
     times: Counter[int] = Counter()
     for seed in range(2000):
         chosen = sampled([4, 0, 6], replace(gender, sample=3, seed=seed))
-        assert [list(numbers) for numbers in chosen] == [sorted(numbers) for numbers in chosen]
+        assert [list(numbers) for numbers in chosen] == [
+            sorted(numbers) for numbers in chosen
+        ]
         times.update([*chosen[0], *(4 + n for n in chosen[2])])
     assert sorted(times) == list(range(1, 11))
     # 600 expected each; the standard deviation is sqrt(2000 × 0.3 × 0.7) = 20.5.
@@ -221,11 +237,17 @@ def test_every_article_is_sampled_equally_often(gender: MineSettings) -> None:
     ("content", "message"),
     [
         (b"", "expected at least one article, found an empty file"),
-        (b'{"text": "Nothing of the kind stands here."}\n', "no context found in 1 articles"),
+        (
+            b'{"text": "Nothing of the kind stands here."}\n',
+            "no context found in 1 articles",
+        ),
         (b"\0\0\0\0", "expected text, found a binary file"),
         (b'\xff\xff\n{"text": "Nothing here."}\n', "no context found in 1 articles"),
         (b"\xff\xff\n", r"skipped: 1 × read as Windows-1252 \(not valid UTF-8\)"),
-        (b'{"body": "He said he left."}\n', "no article has text in the field 'text'.* --field"),
+        (
+            b'{"body": "He said he left."}\n',
+            "no article has text in the field 'text'.* --field",
+        ),
         (b"\n \n\n", "found an empty file"),
         (b"not json\n" * 5, "skipped: 5 × not valid JSON"),
         ("Text.".encode("utf-16"), "found UTF-16"),
@@ -253,14 +275,20 @@ def test_a_failed_run_leaves_no_files_behind(
     assert files(tmp_path) == {"corpus.jsonl"}
 
 
-def test_wrong_settings_are_refused(gender: MineSettings, corpus: Write, tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match="sample: expected a whole number of at least 1"):
+def test_wrong_settings_are_refused(
+    gender: MineSettings, corpus: Write, tmp_path: Path
+) -> None:
+    with pytest.raises(
+        SettingsError, match="sample: expected a whole number of at least 1"
+    ):
         replace(gender, sample=0)
     with pytest.raises(SettingsError, match="about: expected one of"):
         replace(gender, about="magic")
     with pytest.raises(SettingsError, match="python -m spacy download xx_none_sm"):
         mine([corpus(2)], tmp_path / "c.csv", replace(gender, parser="xx_none_sm"))
-    assert files(tmp_path) == {"corpus.jsonl"}  # the right parser is not refused afterwards
+    assert files(tmp_path) == {
+        "corpus.jsonl"
+    }  # the right parser is not refused afterwards
     with pytest.raises(ContextError, match="does not exist; make it first"):
         mine([corpus(2)], tmp_path / "none" / "c.csv", gender)
 

@@ -21,7 +21,9 @@ def test_every_suite_is_complete() -> None:
 
 
 def test_an_unknown_suite_is_refused() -> None:
-    with pytest.raises(SettingsError, match="'bvf-gendr': expected one of bvf-gender, "):
+    with pytest.raises(
+        SettingsError, match="'bvf-gendr': expected one of bvf-gender, "
+    ):
         suite("bvf-gendr")
 
 
@@ -31,7 +33,9 @@ def test_locally_available_models_are_found(
     assert at_hand(ZooEntry("here", "causal", str(tmp_path)))
     cache = tmp_path / "hub"
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(cache))
-    monkeypatch.setattr("huggingface_hub.file_download.constants.HF_HUB_CACHE", str(cache))
+    monkeypatch.setattr(
+        "huggingface_hub.file_download.constants.HF_HUB_CACHE", str(cache)
+    )
     entry = ZooEntry("there", "causal", "someone/model")
     assert not at_hand(entry)
     snapshot = cache / "models--someone--model" / "snapshots" / ("a" * 40)

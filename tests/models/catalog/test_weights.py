@@ -14,14 +14,30 @@ from tests.models import direct
 from tests.present import present
 
 from clinometer.errors import ModelError
-from clinometer.models import LoadOptions, ModelSpec, WordOptions, open_model, revision_of
+from clinometer.models import (
+    LoadOptions,
+    ModelSpec,
+    WordOptions,
+    open_model,
+    revision_of,
+)
 from clinometer.models.catalog import weights
 from clinometer.models.local.causal import CausalScorer
 from clinometer.storage import cache
 from clinometer.topics import Prompt
 
 #: Of one token (the first four), two (the next three) and three.
-WORDS = ("he", "she", "her", "hers", "granddaughter", "abbot", "canary", "abbess", "manservant")
+WORDS = (
+    "he",
+    "she",
+    "her",
+    "hers",
+    "granddaughter",
+    "abbot",
+    "canary",
+    "abbess",
+    "manservant",
+)
 BEFORE = ["The nurse said that", "The engineer announced that", "The ceo said that"]
 
 
@@ -39,8 +55,12 @@ def test_probabilities_equal_plain_calls(exact: CausalScorer, after: str) -> Non
     prompts = [Prompt(before, after, space=True) for before in BEFORE]
     scores = exact.score(prompts, WORDS)
     model = ("causal", exact.model, exact.tokenizer)
-    expected = [[direct.log_prob(*model, p.before, p.after, w) for w in WORDS] for p in prompts]
-    np.testing.assert_allclose(np.exp(scores.log_probs), np.exp(expected), atol=1e-5, rtol=0)
+    expected = [
+        [direct.log_prob(*model, p.before, p.after, w) for w in WORDS] for p in prompts
+    ]
+    np.testing.assert_allclose(
+        np.exp(scores.log_probs), np.exp(expected), atol=1e-5, rtol=0
+    )
     np.testing.assert_allclose(scores.log_probs, expected, atol=1e-3, rtol=0)
     assert (scores.skipped == 0).all()
     plain = exact.score([Prompt(before, "", space=True) for before in BEFORE], WORDS)
@@ -57,7 +77,9 @@ def folder(tmp_path: Path) -> Path:
     contents: dict[Path, bytes | str] = {
         base / "config.json": "{}",
         base / "model.safetensors": os.urandom(LARGE),
-        base / "model.safetensors.index.json": json.dumps({"weight_map": {"a": "deep/er/w.x"}}),
+        base / "model.safetensors.index.json": json.dumps(
+            {"weight_map": {"a": "deep/er/w.x"}}
+        ),
         base / "deep/er/w.x": os.urandom(1000),
         base / "tokenizer.model": "words",
         base / "vocab.tiktoken": "words",
@@ -65,7 +87,9 @@ def folder(tmp_path: Path) -> Path:
         base / "additional_chat_templates/tool.jinja": "{{ messages }}",
         base / "README.md": "about",
         base / "checkpoint-1/model.safetensors": "older",
-        adapter / "adapter_config.json": json.dumps({"base_model_name_or_path": "../base"}),
+        adapter / "adapter_config.json": json.dumps(
+            {"base_model_name_or_path": "../base"}
+        ),
         adapter / "adapter_model.safetensors": os.urandom(1000),
     }
     for file, content in contents.items():
@@ -90,7 +114,10 @@ def change(file: Path, place: int = -1) -> None:
 @pytest.mark.parametrize(
     ("file", "place"),
     [
-        *[("../base/model.safetensors", at) for at in (0, 70_000, LARGE // 2 + 99_999, LARGE - 1)],
+        *[
+            ("../base/model.safetensors", at)
+            for at in (0, 70_000, LARGE // 2 + 99_999, LARGE - 1)
+        ],
         ("../base/deep/er/w.x", 500),
         ("../base/tokenizer.model", 0),
         ("../base/vocab.tiktoken", 0),
@@ -105,7 +132,9 @@ def test_any_byte_that_is_read_changes_it(folder: Path, file: str, place: int) -
     assert revision(folder) != before
 
 
-@pytest.mark.parametrize("file", ["../base/README.md", "../base/checkpoint-1/model.safetensors"])
+@pytest.mark.parametrize(
+    "file", ["../base/README.md", "../base/checkpoint-1/model.safetensors"]
+)
 def test_what_is_not_read_does_not(folder: Path, file: str) -> None:
     before = revision(folder)
     change(folder / file)
@@ -128,7 +157,9 @@ def test_a_file_is_read_again_only_after_it_was_written(
     first = revision(folder)
     n_files = len(read)
     assert revision(folder) == first
-    assert len(read) == 2 * n_files, "written so short ago that a further write may not show"
+    assert len(read) == 2 * n_files, (
+        "written so short ago that a further write may not show"
+    )
     monkeypatch.setattr(cache, "_SETTLED_NS", -(10**12))
     revision(folder)
     read.clear()
@@ -137,7 +168,9 @@ def test_a_file_is_read_again_only_after_it_was_written(
     copy = tmp_path / "other"
     shutil.copy2(folder.parent / "base/model.safetensors", copy)
     change(copy, 70_000)
-    shutil.copy2(copy, folder.parent / "base/model.safetensors")  # in place, as cp -p does
+    shutil.copy2(
+        copy, folder.parent / "base/model.safetensors"
+    )  # in place, as cp -p does
     assert revision(folder) != first
     assert len(read) == 1
 

@@ -26,8 +26,12 @@ PROMPTS = [
 ]
 FAILURES = [
     torch.cuda.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB"),
-    RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory: you tried to"),
-    RuntimeError("DefaultCPUAllocator: not enough memory: you tried to allocate 9 bytes"),
+    RuntimeError(
+        "[enforce fail] DefaultCPUAllocator: can't allocate memory: you tried to"
+    ),
+    RuntimeError(
+        "DefaultCPUAllocator: not enough memory: you tried to allocate 9 bytes"
+    ),
     MemoryError("Unable to allocate 9 GiB for an array"),
 ]
 
@@ -55,7 +59,10 @@ def limit(scorer: Any, tokens: int, error: Exception) -> list[int]:
     ids=lambda one: one if isinstance(one, str) else type(one).__name__,
 )
 def test_out_of_memory_halves_the_batch(
-    family: str, error: Exception, small_model: zoo.Folder, caplog: pytest.LogCaptureFixture
+    family: str,
+    error: Exception,
+    small_model: zoo.Folder,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     expected = zoo.opened(small_model(family)).score(PROMPTS, WORDS)
     scorer = zoo.opened(small_model(family))  # one that never had enough
@@ -65,8 +72,15 @@ def test_out_of_memory_halves_the_batch(
     np.testing.assert_allclose(found.log_probs, expected.log_probs, atol=1e-5)
     np.testing.assert_allclose(found.log_coverage, expected.log_coverage, atol=1e-5)
     assert 0 < max(read) <= 20
-    told = [record.getMessage() for record in caplog.records if record.name == "clinometer.models"]
-    assert told[-1] == f"out of memory: batches of {scorer.batch_size.tokens} tokens from now on"
+    told = [
+        record.getMessage()
+        for record in caplog.records
+        if record.name == "clinometer.models"
+    ]
+    assert (
+        told[-1]
+        == f"out of memory: batches of {scorer.batch_size.tokens} tokens from now on"
+    )
     caplog.clear()
     scorer.score(PROMPTS, WORDS)
     assert not caplog.records  # it starts with what fitted
@@ -77,7 +91,10 @@ def test_out_of_memory_halves_the_batch(
 @pytest.mark.parametrize("family", ["gpt2", "bert"])
 def test_whole_texts_are_halved_too(family: str, small_model: zoo.Folder) -> None:
     scorer = zoo.opened(small_model(family))
-    texts = [MarkedText(f"The {x} said that he saw the king") for x in ("nurse", "man", "king")]
+    texts = [
+        MarkedText(f"The {x} said that he saw the king")
+        for x in ("nurse", "man", "king")
+    ]
     expected = score_texts(scorer, texts, TextOptions())
     read = limit(scorer, 25, FAILURES[0])
     found = score_texts(scorer, texts, TextOptions())
@@ -109,7 +126,9 @@ def test_two_threads_that_fail_together_halve_once() -> None:
         raise FAILURES[0]
 
     def both() -> None:
-        assert size.fitted(fail) is None  # while the other batch of 1,024 is still running
+        assert (
+            size.fitted(fail) is None
+        )  # while the other batch of 1,024 is still running
         raise FAILURES[0]
 
     assert size.fitted(both) is None

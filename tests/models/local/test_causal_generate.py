@@ -23,7 +23,11 @@ def test_earlier_requests_change_nothing(writer: CausalWriter) -> None:
     first = writer.write(TURNS, temperature=0, length=8)
     writer.write(other, n=2, temperature=1, length=4)
     again = writer.write(TURNS, temperature=0, length=8)
-    assert first == again == CausalWriter(writer.scorer).write(TURNS, temperature=0, length=8)
+    assert (
+        first
+        == again
+        == CausalWriter(writer.scorer).write(TURNS, temperature=0, length=8)
+    )
 
 
 def test_greedy_decoding_matches_the_library(writer: CausalWriter) -> None:
@@ -33,8 +37,12 @@ def test_greedy_decoding_matches_the_library(writer: CausalWriter) -> None:
     done = writer.scorer.model.generate(
         head, attention_mask=torch.ones_like(head), do_sample=False, max_new_tokens=8
     )
-    expected = writer.scorer.tokenizer.decode(done[0, head.shape[1] :], skip_special_tokens=True)
-    assert writer.write(TURNS, temperature=0, length=8) == [expected.strip().split("\n")[0]]
+    expected = writer.scorer.tokenizer.decode(
+        done[0, head.shape[1] :], skip_special_tokens=True
+    )
+    assert writer.write(TURNS, temperature=0, length=8) == [
+        expected.strip().split("\n")[0]
+    ]
 
 
 def test_the_seed_determines_the_text(writer: CausalWriter) -> None:

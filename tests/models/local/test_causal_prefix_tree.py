@@ -45,7 +45,9 @@ def causal(
     **packing: int,
 ) -> CausalScorer:
     info = ModelInfo("m", "causal", "r")
-    scorer = CausalScorer(model, tokenizer, info, options=options, batch_tokens=batch_tokens)
+    scorer = CausalScorer(
+        model, tokenizer, info, options=options, batch_tokens=batch_tokens
+    )
     vars(scorer).update(packing)
     return scorer
 
@@ -95,10 +97,14 @@ def test_packs_match_plain_rows(family: str) -> None:
     small = causal(model, tokenizer, batch_tokens=64, pack_nodes=9, row_multiple=4)
     for other in (causal(model, tokenizer, batch_tokens=1), small):
         scores = other.score(mixed, WORDS)
-        np.testing.assert_allclose(scores.log_probs, expected.log_probs[order], atol=1e-5)
+        np.testing.assert_allclose(
+            scores.log_probs, expected.log_probs[order], atol=1e-5
+        )
 
 
-@pytest.mark.parametrize("options", [WordOptions(), WordOptions(tolerance=0.01)], ids=str)
+@pytest.mark.parametrize(
+    "options", [WordOptions(), WordOptions(tolerance=0.01)], ids=str
+)
 def test_word_options_apply_in_packs(options: WordOptions) -> None:
     assert agreed(*family_model("gpt2"), options=options).packing.mode == "tree"
 
@@ -121,7 +127,9 @@ def test_shared_prefixes_are_computed_once(monkeypatch: pytest.MonkeyPatch) -> N
     forward = TreeRun._forward
     monkeypatch.setattr(TreeRun, "_forward", count)
     ends = [p for p in PROMPTS if not p.after]
-    causal(model, tokenizer, options=WordOptions(single_token=True)).score(ends * 2, WORDS)
+    causal(model, tokenizer, options=WordOptions(single_token=True)).score(
+        ends * 2, WORDS
+    )
     heads = [tuple(tokenizer(p.before)["input_ids"]) for p in ends]
     assert run == len({h[: k + 1] for h in heads for k in range(len(h))})
 
@@ -137,7 +145,9 @@ OTHERS = {
 def test_a_model_that_cannot_be_packed_is_scored_in_rows(name: str) -> None:
     tokenizer = zoo.gpt2_tokenizer()
     torch.manual_seed(0)
-    config = getattr(transformers, f"{name}Config")(vocab_size=len(tokenizer), **OTHERS[name])
+    config = getattr(transformers, f"{name}Config")(
+        vocab_size=len(tokenizer), **OTHERS[name]
+    )
     model = zoo.widen(getattr(transformers, f"{name}ForCausalLM")(config))
     expected = in_rows(model, tokenizer)
     packed = causal(model, tokenizer)
@@ -149,7 +159,9 @@ def test_a_model_that_cannot_be_packed_is_scored_in_rows(name: str) -> None:
     assert "packs" in packed.packing.reason
 
 
-def test_a_mask_or_position_without_effect_is_detected(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_mask_or_position_without_effect_is_detected(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     model, tokenizer = family_model("llama")
     plain = model.forward
     for ignored in ("attention_mask", "position_ids"):
@@ -170,7 +182,9 @@ def test_a_text_longer_than_the_window_is_scored_in_rows() -> None:
 
 def test_slabs_in_two_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("clinometer.models.local.causal._SLAB", 2)
-    assert agreed(*family_model("gpt2"), threads=2).packing.mode == "tree"  # as with a GPU
+    assert (
+        agreed(*family_model("gpt2"), threads=2).packing.mode == "tree"
+    )  # as with a GPU
 
 
 def test_a_model_with_a_local_window_gets_short_rows() -> None:

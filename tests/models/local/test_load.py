@@ -35,7 +35,11 @@ def copied(small_model: zoo.Folder, tmp_path: Path) -> zoo.Folder:
 
 def log_probs(model: object, **load: Any) -> Any:
     load = {"device": "cpu", **load}
-    return open_model(str(model), load=LoadOptions(**load)).score([PROMPT], WORDS).log_probs
+    return (
+        open_model(str(model), load=LoadOptions(**load))
+        .score([PROMPT], WORDS)
+        .log_probs
+    )
 
 
 @pytest.mark.parametrize("family", zoo.FAMILIES)
@@ -51,7 +55,9 @@ def test_kind_of_a_model_with_remote_code() -> None:
     glm = SimpleNamespace(
         model_type="chatglm",
         architectures=["ChatGLMModel"],
-        auto_map={"AutoModelForCausalLM": "modeling_chatglm.ChatGLMForConditionalGeneration"},
+        auto_map={
+            "AutoModelForCausalLM": "modeling_chatglm.ChatGLMForConditionalGeneration"
+        },
     )
     assert detect_kind(glm, "c", None) == "causal"
 
@@ -65,18 +71,25 @@ def test_an_unknown_kind_must_be_given() -> None:
 
 
 def test_remote_code_runs_with_the_flag(
-    copied: zoo.Folder, small_model: zoo.Folder, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    copied: zoo.Folder,
+    small_model: zoo.Folder,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
 ) -> None:
     """As Baichuan and ChatGLM2 bring it."""
     remote, proof = copied("llama"), tmp_path / "code-ran"
     bring_code(remote, proof)
-    monkeypatch.setattr(transformers.dynamic_module_utils, "HF_MODULES_CACHE", str(tmp_path))
+    monkeypatch.setattr(
+        transformers.dynamic_module_utils, "HF_MODULES_CACHE", str(tmp_path)
+    )
     found = log_probs(remote, allow=("remote-code",))
     np.testing.assert_allclose(found, log_probs(small_model("llama")), atol=1e-5)
     assert proof.exists()
 
 
-def test_a_wrong_id_is_not_retried(monkeypatch: pytest.MonkeyPatch, connected: list[str]) -> None:
+def test_a_wrong_id_is_not_retried(
+    monkeypatch: pytest.MonkeyPatch, connected: list[str]
+) -> None:
     """The hub's own client would try six times for every file."""
     for name in ("https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"):
         monkeypatch.delenv(name, raising=False)  # behind one, only the proxy could tell
@@ -85,7 +98,9 @@ def test_a_wrong_id_is_not_retried(monkeypatch: pytest.MonkeyPatch, connected: l
             monkeypatch.setenv("HF_HUB_OFFLINE", "1")
         else:
             monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
-            monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", "http://127.0.0.1:9")
+            monkeypatch.setattr(
+                "huggingface_hub.constants.ENDPOINT", "http://127.0.0.1:9"
+            )
         connected.clear()
         with pytest.raises(
             ModelNotFound, match="'nobody/nothing': not in the local cache"
@@ -121,14 +136,17 @@ def test_a_tokenizer_without_a_sign_for_the_slot_is_refused(
 
 
 @pytest.mark.parametrize(
-    ("family", "limit"), [("bert", 64), ("roberta", 62), ("gpt2", 64), ("bart", 64), ("opt", 64)]
+    ("family", "limit"),
+    [("bert", 64), ("roberta", 62), ("gpt2", 64), ("bart", 64), ("opt", 64)],
 )
 def test_a_sequence_longer_than_the_model_is_refused(
     family: str, limit: int, small_model: zoo.Folder
 ) -> None:
     scorer = open_model(str(small_model(family)), load=CPU)
     long = Prompt("the " * 70 + "nurse said that", "", space=True)
-    with pytest.raises(ContextError, match=rf"reads at most {limit} tokens, found 7\d in the"):
+    with pytest.raises(
+        ContextError, match=rf"reads at most {limit} tokens, found 7\d in the"
+    ):
         scorer.score([PROMPT, long], ["he", "she"])
 
 
@@ -137,7 +155,9 @@ def test_a_roberta_prompt_at_the_limit_is_scored(small_model: zoo.Folder) -> Non
     text = "the"
     while len(scorer.tokenizer(text + "<mask>")["input_ids"]) < 62:
         text += " the"
-    assert np.isfinite(scorer.score([Prompt(text, "", space=True)], ["he"]).log_probs).all()
+    assert np.isfinite(
+        scorer.score([Prompt(text, "", space=True)], ["he"]).log_probs
+    ).all()
     with pytest.raises(ContextError):
         scorer.score([Prompt(text + " the", "", space=True)], ["he"])
 
@@ -165,13 +185,17 @@ def test_a_missing_gpu_is_one_line(
     assert caught.value.exit_status == 2
 
 
-def test_pickled_weights_with_the_flag(small_model: zoo.Folder, copied: zoo.Folder) -> None:
+def test_pickled_weights_with_the_flag(
+    small_model: zoo.Folder, copied: zoo.Folder
+) -> None:
     folder = copied("gpt2")
     model = transformers.AutoModelForCausalLM.from_pretrained(folder)
     torch.save(model.state_dict(), folder / "pytorch_model.bin")
     (folder / "model.safetensors").unlink()
     expected = log_probs(small_model("gpt2"))
-    np.testing.assert_allclose(log_probs(folder, allow=("pickle",)), expected, atol=1e-6)
+    np.testing.assert_allclose(
+        log_probs(folder, allow=("pickle",)), expected, atol=1e-6
+    )
 
 
 def test_weights_of_another_task_are_refused(copied: zoo.Folder) -> None:
@@ -183,7 +207,9 @@ def test_weights_of_another_task_are_refused(copied: zoo.Folder) -> None:
 
 
 @pytest.mark.parametrize("family", ["deberta", "deberta-v3"])
-def test_original_deberta_checkpoints_load_their_output_layer(family: str, tmp_path: Path) -> None:
+def test_original_deberta_checkpoints_load_their_output_layer(
+    family: str, tmp_path: Path
+) -> None:
     """They keep it as lm_predictions, and their configuration does not say so."""
     zoo.make(family, tmp_path, legacy=False)
     config = json.loads((tmp_path / "config.json").read_text())
@@ -199,7 +225,9 @@ def test_original_deberta_checkpoints_load_their_output_layer(family: str, tmp_p
 
 @pytest.mark.filterwarnings("ignore:invalid value encountered in subtract")
 @pytest.mark.parametrize("family", ["bert", "gpt2", "t5", "xlnet"])
-@pytest.mark.parametrize(("value", "message"), [(np.nan, "not finite"), (0.0, "the same value")])
+@pytest.mark.parametrize(
+    ("value", "message"), [(np.nan, "not finite"), (0.0, "the same value")]
+)
 def test_a_model_with_nan_or_constant_logits_is_refused(
     family: str, value: float, message: str, copied: zoo.Folder
 ) -> None:
@@ -220,12 +248,16 @@ def test_a_model_with_nan_or_constant_logits_is_refused(
 
 
 @pytest.mark.parametrize("kept", [(), ("tokenizer_config.json",)])
-def test_a_folder_without_a_tokenizer_is_refused(copied: zoo.Folder, kept: tuple[str, ...]) -> None:
+def test_a_folder_without_a_tokenizer_is_refused(
+    copied: zoo.Folder, kept: tuple[str, ...]
+) -> None:
     folder = copied("bert")
     for file in folder.iterdir():
         if file.name not in (*kept, "config.json", "model.safetensors"):
             file.unlink()
-    with pytest.raises(ModelNotFound, match=r"no tokenizer in its folder; expected tokenizer"):
+    with pytest.raises(
+        ModelNotFound, match=r"no tokenizer in its folder; expected tokenizer"
+    ):
         open_model(str(folder), load=CPU)
 
 
@@ -246,7 +278,9 @@ def test_a_device_map_changes_no_number(name: str) -> None:
 
 
 @needs("bitsandbytes")
-@pytest.mark.parametrize("name", ["pocket:bert", "pocket:gpt2-s", "pocket:t5", "smollm2"])
+@pytest.mark.parametrize(
+    "name", ["pocket:bert", "pocket:gpt2-s", "pocket:t5", "smollm2"]
+)
 def test_eight_bit_weights_change_the_numbers_slightly(
     name: str, capfd: pytest.CaptureFixture[str]
 ) -> None:

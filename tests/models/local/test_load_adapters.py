@@ -28,7 +28,9 @@ LAYERS = {
 }
 
 
-def write_adapter(folder: Path, base: Path, family: str, **changes: Any) -> dict[str, Any]:
+def write_adapter(
+    folder: Path, base: Path, family: str, **changes: Any
+) -> dict[str, Any]:
     """An adapter beside its base model, which it names by a relative path."""
     model = transformers.AutoModelForCausalLM.from_pretrained(base)
     generator = torch.Generator().manual_seed(1)
@@ -72,13 +74,21 @@ def test_merging_matches_a_merge_by_hand(
     scorer: Any = open_model(str(tmp_path / "adapter"), load=CPU)
     by_hand = transformers.AutoModelForCausalLM.from_pretrained(base)
     for layer in LAYERS[family]:
-        a, b = (tensors[f"base_model.model.{layer}.lora_{part}.weight"] for part in "AB")
+        a, b = (
+            tensors[f"base_model.model.{layer}.lora_{part}.weight"] for part in "AB"
+        )
         change = scale * b @ a
-        by_hand.get_submodule(layer).weight.data += change.T if family == "gpt2" else change
+        by_hand.get_submodule(layer).weight.data += (
+            change.T if family == "gpt2" else change
+        )
     for name, weight in by_hand.state_dict().items():
-        torch.testing.assert_close(scorer.model.state_dict()[name], weight, atol=1e-5, rtol=1e-5)
+        torch.testing.assert_close(
+            scorer.model.state_dict()[name], weight, atol=1e-5, rtol=1e-5
+        )
     plain = open_model(str(base), load=CPU)
-    moved = scorer.score([PROMPT], WORDS).log_probs - plain.score([PROMPT], WORDS).log_probs
+    moved = (
+        scorer.score([PROMPT], WORDS).log_probs - plain.score([PROMPT], WORDS).log_probs
+    )
     assert np.abs(moved).max() > 0.01
     assert scorer.info.revision != plain.info.revision
     assert scorer.info.notes == ("adapter merged into " + base.resolve().name,)
@@ -87,21 +97,40 @@ def test_merging_matches_a_merge_by_hand(
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"peft_type": "PROMPT_TUNING"}, "found peft_type PROMPT_TUNING; expected one of LORA"),
-        ({"init_lora_weights": "pissa_niter_4"}, "pissa_niter_4, which changes the base model"),
-        ({"layer_replication": [[0, 2], [0, 2]]}, "layer_replication, which changes what"),
+        (
+            {"peft_type": "PROMPT_TUNING"},
+            "found peft_type PROMPT_TUNING; expected one of LORA",
+        ),
+        (
+            {"init_lora_weights": "pissa_niter_4"},
+            "pissa_niter_4, which changes the base model",
+        ),
+        (
+            {"layer_replication": [[0, 2], [0, 2]]},
+            "layer_replication, which changes what",
+        ),
         ({"invented_later": 1}, "invented_later, which changes what"),
         ({"use_dora": True}, "disagree on .*lora_magnitude_vector"),
         ({"target_modules": ["c_attn"]}, r"disagree on .*h\.1\.attn\.c_attn"),
         ({"target_modules": ["h.0.attn.c_attn"]}, r"disagree on .*mlp\.c_proj\.lora_A"),
         ({"target_modules": ["q_proj"]}, "Target modules .*q_proj.* not found"),
-        ({"megatron_config": {"a": 1}, "megatron_core": "antigravity"}, "its megatron_config"),
-        ({"base_model_name_or_path": "../elsewhere"}, "model '../elsewhere' is not a folder"),
+        (
+            {"megatron_config": {"a": 1}, "megatron_core": "antigravity"},
+            "its megatron_config",
+        ),
+        (
+            {"base_model_name_or_path": "../elsewhere"},
+            "model '../elsewhere' is not a folder",
+        ),
         ({"base_model_name_or_path": "../llama"}, "Target modules .* not found"),
     ],
 )
 def test_adapters_that_cannot_be_merged_are_refused(
-    changes: dict[str, Any], message: str, base: Path, small_model: Folder, tmp_path: Path
+    changes: dict[str, Any],
+    message: str,
+    base: Path,
+    small_model: Folder,
+    tmp_path: Path,
 ) -> None:
     (tmp_path / "llama").symlink_to(small_model("llama"))
     write_adapter(tmp_path / "adapter", base, "gpt2", **changes)
@@ -110,7 +139,9 @@ def test_adapters_that_cannot_be_merged_are_refused(
     assert "\n" not in str(refusal.value)
 
 
-def test_a_layer_shared_with_the_embedding_is_not_changed(base: Path, tmp_path: Path) -> None:
+def test_a_layer_shared_with_the_embedding_is_not_changed(
+    base: Path, tmp_path: Path
+) -> None:
     write_adapter(tmp_path / "adapter", base, "tied")
     with pytest.raises(ModelError, match=r"peft cannot merge it .*tie_word_embeddings"):
         open_model(str(tmp_path / "adapter"), load=CPU)
@@ -133,7 +164,10 @@ TRAINED: dict[str, tuple[str, dict[str, Any]]] = {
     "lora_bias": ("LoraConfig", {"lora_bias": True, "target_modules": ["c_attn"]}),
     "bias": ("LoraConfig", {"bias": "all", "target_modules": ["c_attn"]}),
     "dora": ("LoraConfig", {"use_dora": True}),
-    "ranks": ("LoraConfig", {"rank_pattern": {"q_proj": 3}, "alpha_pattern": {"down_proj": 5}}),
+    "ranks": (
+        "LoraConfig",
+        {"rank_pattern": {"q_proj": 3}, "alpha_pattern": {"down_proj": 5}},
+    ),
     "saved": ("LoraConfig", {"modules_to_save": ["norm"]}),
     "loha": ("LoHaConfig", {}),
     "lokr": ("LoKrConfig", {}),
@@ -159,7 +193,11 @@ def trained(name: str, small_model: Folder, tmp_path: Path) -> tuple[Path, Any]:
     torch.manual_seed(0)
     warnings.simplefilter("ignore")  # pytest puts the filters back
     model = transformers.AutoModelForCausalLM.from_pretrained(base)
-    given = {"target_modules": ["q_proj", "down_proj"], "task_type": "CAUSAL_LM", **changes}
+    given = {
+        "target_modules": ["q_proj", "down_proj"],
+        "task_type": "CAUSAL_LM",
+        **changes,
+    }
     if family == "gpt2":
         given["fan_in_fan_out"] = True
     adapted = peft.get_peft_model(model, getattr(peft, kind)(**given)).eval()

@@ -53,11 +53,15 @@ def choose_words(tokenizer: Any) -> list[str]:
             ids = direct.word_ids(tokenizer, word)
             others = chosen.values()
             unknown = tokenizer.unk_token_id in ids
-            clash = unknown or any(ids[: len(o)] == o or o[: len(ids)] == ids for o in others)
+            clash = unknown or any(
+                ids[: len(o)] == o or o[: len(ids)] == ids for o in others
+            )
             if len(ids) == size and not clash and found < count:
                 chosen[word] = ids
                 found += 1
-        assert found == count, f"the zoo's tokenizer writes too few words in {size} tokens"
+        assert found == count, (
+            f"the zoo's tokenizer writes too few words in {size} tokens"
+        )
     return list(chosen)
 
 
@@ -75,7 +79,10 @@ def test_batches_match_one_prompt_and_one_word_at_a_time(
     words, kind = choose_words(tokenizer), zoo.FAMILIES[family].kind
     expected = np.array(
         [
-            [direct.log_prob(kind, model, tokenizer, p.before, p.after, w) for w in words]
+            [
+                direct.log_prob(kind, model, tokenizer, p.before, p.after, w)
+                for w in words
+            ]
             for p in PROMPTS
         ]
     )
@@ -90,9 +97,13 @@ def test_batches_match_one_prompt_and_one_word_at_a_time(
     order = np.random.default_rng(0).permutation(len(many))
     back = np.argsort(order)[: len(PROMPTS)]
     mixed = [many[i] for i in order]
-    in_batches = scorer(small_model(family), batch_tokens=64 * 12).score(mixed, words[::-1])
+    in_batches = scorer(small_model(family), batch_tokens=64 * 12).score(
+        mixed, words[::-1]
+    )
     np.testing.assert_allclose(in_batches.log_probs[back][:, ::-1], expected, atol=1e-4)
-    np.testing.assert_allclose(in_batches.log_coverage[back], found.log_coverage, atol=1e-4)
+    np.testing.assert_allclose(
+        in_batches.log_coverage[back], found.log_coverage, atol=1e-4
+    )
 
 
 @pytest.mark.parametrize("family", zoo.FAMILIES)
@@ -102,19 +113,27 @@ def test_no_preference_moves_by_more_than_the_reported_bound(
     words, prompts = choose_words(plain(family)[1]), PROMPTS[::2] + MORE
     exact = scorer(small_model(family)).score(prompts, words)
 
-    def share(log_probs: Any) -> Any:  # the first, third and fifth word against the rest
+    def share(
+        log_probs: Any,
+    ) -> Any:  # the first, third and fifth word against the rest
         p = np.exp(log_probs)
         return p[:, ::2].sum(axis=1) / p.sum(axis=1)
 
-    categories = np.array([[i % 2 == 0, i % 2 == 1] for i in range(len(words))], dtype=float)
+    categories = np.array(
+        [[i % 2 == 0, i % 2 == 1] for i in range(len(words))], dtype=float
+    )
     for tolerance, counts in ((1e-4, None), (0.02, None), (0.02, categories)):
-        quick = scorer(small_model(family), tolerance=tolerance).score(prompts, words, counts)
+        quick = scorer(small_model(family), tolerance=tolerance).score(
+            prompts, words, counts
+        )
         bound = quick.skipped / np.exp(quick.log_coverage)
         assert (bound <= tolerance + 1e-12).all()
         moved = np.abs(share(quick.log_probs) - share(exact.log_probs))
         assert (moved <= bound + 1e-6).all()
         asked = np.isfinite(quick.log_probs)
-        np.testing.assert_allclose(quick.log_probs[asked], exact.log_probs[asked], atol=1e-4)
+        np.testing.assert_allclose(
+            quick.log_probs[asked], exact.log_probs[asked], atol=1e-4
+        )
 
 
 HALF = [family for family in zoo.FAMILIES if family not in ("deberta", "xlnet")]
@@ -123,7 +142,10 @@ HALF = [family for family in zoo.FAMILIES if family not in ("deberta", "xlnet")]
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
 @pytest.mark.parametrize("family", HALF)
 def test_half_precision_scores_are_close(
-    family: str, dtype: str, small_model: zoo.Folder, plain: Callable[[str], tuple[Any, Any]]
+    family: str,
+    dtype: str,
+    small_model: zoo.Folder,
+    plain: Callable[[str], tuple[Any, Any]],
 ) -> None:
     """bfloat16 is the default on a GPU. These models are sharper than trained ones."""
     words = choose_words(plain(family)[1])

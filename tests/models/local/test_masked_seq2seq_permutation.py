@@ -31,7 +31,9 @@ def test_the_slot_may_be_anywhere(family: str, small_model: zoo.Folder) -> None:
     the order and company of the prompts do not matter."""
     scorer = zoo.opened(small_model(family))
     together = scorer.score(PROMPTS, WORDS)
-    writable = np.array([w not in scorer.word_report(WORDS, space=True).unwritable for w in WORDS])
+    writable = np.array(
+        [w not in scorer.word_report(WORDS, space=True).unwritable for w in WORDS]
+    )
     assert np.isfinite(together.log_probs[:3][:, writable]).all()
     assert (together.log_coverage <= 1e-5).all()
     for i, prompt in enumerate(PROMPTS):
@@ -39,7 +41,9 @@ def test_the_slot_may_be_anywhere(family: str, small_model: zoo.Folder) -> None:
         np.testing.assert_allclose(alone.log_probs[0], together.log_probs[i], atol=1e-4)
 
 
-def test_a_word_that_prefixes_another_is_scored_as_itself(small_model: zoo.Folder) -> None:
+def test_a_word_that_prefixes_another_is_scored_as_itself(
+    small_model: zoo.Folder,
+) -> None:
     """A word in one tree with a longer one; under a masked model each length has its own tree."""
     bart = zoo.opened(small_model("bart"))
     both = np.exp(bart.score(PROMPTS[:1], ["girl", "girls"]).log_probs[0])
@@ -62,12 +66,20 @@ def test_chinese_without_spaces(tmp_path: Path) -> None:
     scorer = zoo.opened(zoo.make("bert", tmp_path, tokenizer=tokenizer))
     prompt = Prompt("医生说", "很好", space=False)
     found = scorer.score([prompt], ["他", "她"]).log_probs[0]
-    slot = ("masked", scorer.model, tokenizer, prompt.before, prompt.after)  # spaces are dropped
+    slot = (
+        "masked",
+        scorer.model,
+        tokenizer,
+        prompt.before,
+        prompt.after,
+    )  # spaces are dropped
     expected = [direct.log_prob(*slot, word) for word in ("他", "她")]
     np.testing.assert_allclose(found, expected, atol=1e-4)
 
 
-def test_chunks_change_no_number(small_model: zoo.Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_chunks_change_no_number(
+    small_model: zoo.Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for family in ("bert", "t5"):
         scorer = zoo.opened(small_model(family))
         whole = scorer.score(PROMPTS, WORDS)
@@ -92,7 +104,9 @@ def test_threads_share_one_model(small_model: zoo.Folder) -> None:
         np.testing.assert_allclose(a, b, atol=1e-5)
 
 
-def test_onednn_is_disabled_on_arm_and_restored(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_onednn_is_disabled_on_arm_and_restored(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     settings: Any = torch.backends.mkldnn
     monkeypatch.setattr(settings, "enabled", True)
     for machine, inside in (("aarch64", False), ("x86_64", True)):

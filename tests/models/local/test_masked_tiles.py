@@ -23,7 +23,9 @@ def test_tiles_change_no_number(
     """As on a GPU, on a CPU: every masked architecture, prompts of several lengths, a number of
     rows that fills no tile."""
     load = LoadOptions(device="cpu", dtype="float32", batch_tokens=4096)
-    scorer = open_model(str(small_model(family)), load=load, words=WordOptions(tolerance=0.0))
+    scorer = open_model(
+        str(small_model(family)), load=load, words=WordOptions(tolerance=0.0)
+    )
     assert isinstance(scorer, MaskedScorer)
     people = ("nurse", "engineer", "pilot", "woman", "teacher in the house")
     prompts = [
@@ -37,7 +39,9 @@ def test_tiles_change_no_number(
     shapes: list[tuple[int, ...]] = []
     real = torch.nn.functional.scaled_dot_product_attention
 
-    def attention(query: torch.Tensor, *args: torch.Tensor, **more: object) -> torch.Tensor:
+    def attention(
+        query: torch.Tensor, *args: torch.Tensor, **more: object
+    ) -> torch.Tensor:
         shapes.append(tuple(query.shape))
         return real(query, *args, **more)  # type: ignore[arg-type]
 
@@ -55,7 +59,9 @@ def test_what_does_not_fit_is_attended_as_before() -> None:
     module = torch.nn.Module()
     module.is_causal = False  # type: ignore[assignment]
     query, key, value = torch.randn(3, 13, 2, 10, 4).unbind(0)
-    plain = torch.nn.functional.scaled_dot_product_attention(query, key, value).transpose(1, 2)
+    plain = torch.nn.functional.scaled_dot_product_attention(
+        query, key, value
+    ).transpose(1, 2)
     for rows in (12, 13):
         found, _ = tile_attention(module, query[:rows], key[:rows], value[:rows], None)
         torch.testing.assert_close(found, plain[:rows])

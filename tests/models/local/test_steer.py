@@ -23,7 +23,9 @@ TEXTS = ["The nurse said that", "The engineer said that"]
 def hidden(scorer: Any, text: str) -> list[torch.Tensor]:
     ids = torch.tensor([scorer.head_tokens([text])[0]])
     with torch.inference_mode():
-        return list(scorer.model(input_ids=ids, output_hidden_states=True).hidden_states)
+        return list(
+            scorer.model(input_ids=ids, output_hidden_states=True).hidden_states
+        )
 
 
 def test_the_vector_is_added_to_one_layer(tmp_path: Path) -> None:
@@ -76,9 +78,13 @@ def test_what_does_not_fit_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "v.json"
     file.write_text(json.dumps({"layer": 0, "vector": [1.0, 2.0]}), encoding="utf-8")
     with pytest.raises(ModelError, match="vector of"):
-        open_model(str(clinometer_pocket.folder("gpt2-s")), load=LoadOptions(steer=str(file)))
+        open_model(
+            str(clinometer_pocket.folder("gpt2-s")), load=LoadOptions(steer=str(file))
+        )
     sampled = SampleOptions(replies=2)
     with pytest.raises(SettingsError, match="on this machine"):
-        open_model("app:own:function", load=LoadOptions(steer=str(file), sampled=sampled))
+        open_model(
+            "app:own:function", load=LoadOptions(steer=str(file), sampled=sampled)
+        )
     with pytest.raises(SettingsError, match="cannot be read"):
         LoadOptions(steer=str(tmp_path / "none.json")).scoring()

@@ -51,7 +51,9 @@ def asked(first: float, second: float, tolerance: float) -> WordScores:
 
 
 @pytest.mark.parametrize("second", [0.0, 0.3, 1.0])
-def test_the_bound_holds_when_a_skipped_word_extends_one_of_another_category(second: float) -> None:
+def test_the_bound_holds_when_a_skipped_word_extends_one_of_another_category(
+    second: float,
+) -> None:
     """All of "her" may be "hers": its mass then moves between the categories, and M stays."""
     exact = np.exp(asked(0.001, second, 0.0).log_probs[0])
     quick = asked(0.001, second, 0.002)
@@ -98,7 +100,9 @@ def preferences(trie: Trie, world: World, counts: FloatArray) -> FloatArray:
     own = []
     for word in WORDS:
         longer = [w for w in WORDS if len(w) > len(word) and w[: len(word)] == word]
-        nearest = [w for w in longer if not any(v != w and w[: len(v)] == v for v in longer)]
+        nearest = [
+            w for w in longer if not any(v != w and w[: len(v)] == v for v in longer)
+        ]
         own.append(mass(word) - sum(map(mass, nearest)))
     categories = np.array(own) @ counts
     return np.asarray(categories / categories.sum())
@@ -132,7 +136,10 @@ def test_no_world_that_agrees_with_the_answers_is_beyond_the_bound(
     for i, world in enumerate(worlds):
         for extreme in [False, True] * 10:
             other = some_world(trie, rng, extreme=extreme)
-            same = {node: v if (node, i) in seen else other[node] for node, v in world.items()}
+            same = {
+                node: v if (node, i) in seen else other[node]
+                for node, v in world.items()
+            }
             far = np.abs(preferences(trie, same, counts) - found[i]).max()
             assert far <= bound[i] + 1e-12
             reached = max(reached, far / bound[i] if bound[i] else 0.0)
@@ -140,7 +147,9 @@ def test_no_world_that_agrees_with_the_answers_is_beyond_the_bound(
 
 
 @pytest.mark.parametrize("tolerance", [1e-4, 1e-3, 0.02])
-def test_knowing_the_categories_asks_less_within_the_same_bound(tolerance: float) -> None:
+def test_knowing_the_categories_asks_less_within_the_same_bound(
+    tolerance: float,
+) -> None:
     rng = np.random.default_rng(1)
     trie = Trie.of(WORDS)
     worlds = [some_world(trie, rng) for _ in range(100)]
@@ -149,7 +158,9 @@ def test_knowing_the_categories_asks_less_within_the_same_bound(tolerance: float
     assert len(asked) < len(asked_blind)
     exact, _ = scored(trie, worlds, TWO, 0.0)
     truth = counted(exact, TWO)
-    np.testing.assert_allclose(truth, [preferences(trie, w, TWO) for w in worlds], atol=1e-12)
+    np.testing.assert_allclose(
+        truth, [preferences(trie, w, TWO) for w in worlds], atol=1e-12
+    )
     for found in (blind, quick):
         bound = found.skipped / np.exp(found.log_coverage)
         assert (np.abs(counted(found, TWO) - truth).max(axis=1) <= bound + 1e-12).all()
@@ -180,7 +191,9 @@ def test_several_trees_share_one_tolerance() -> None:
     for _ in range(50):
         worlds = [some_world(t, rng) for t in trees]
 
-        def ask(asked: Sequence[BoolArray], worlds: list[World] = worlds) -> list[FloatArray]:
+        def ask(
+            asked: Sequence[BoolArray], worlds: list[World] = worlds
+        ) -> list[FloatArray]:
             pairs = zip(trees, worlds, asked, strict=True)
             return [answer(tree, [world], nodes, set()) for tree, world, nodes in pairs]
 

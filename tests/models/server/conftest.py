@@ -25,16 +25,22 @@ def unpacked(source: Path, target: Path) -> Path:
     import gguf
 
     reader = gguf.GGUFReader(source)
-    writer = gguf.GGUFWriter(target, present(reader.get_field("general.architecture")).contents())
+    writer = gguf.GGUFWriter(
+        target, present(reader.get_field("general.architecture")).contents()
+    )
     for entry in reader.fields.values():
-        if entry.name.startswith(("GGUF.", "general.architecture", "general.file_type")):
+        if entry.name.startswith(
+            ("GGUF.", "general.architecture", "general.file_type")
+        ):
             continue
         kind = entry.types[0]
         inner = entry.types[-1] if kind == gguf.GGUFValueType.ARRAY else None
         writer.add_key_value(entry.name, entry.contents(), kind, sub_type=inner)
     for tensor in reader.tensors:
         values = gguf.quants.dequantize(tensor.data, tensor.tensor_type)
-        writer.add_tensor(tensor.name, values.astype(np.float32 if values.ndim == 1 else "f2"))
+        writer.add_tensor(
+            tensor.name, values.astype(np.float32 if values.ndim == 1 else "f2")
+        )
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
@@ -75,7 +81,9 @@ def folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same backoff, in milliseconds; but a server on a busy machine is slow, and not gone."""
     for name in ("timeout", "patience"):
-        monkeypatch.setitem(present(ServerOptions.__init__.__kwdefaults__), name, PATIENCE_S)
+        monkeypatch.setitem(
+            present(ServerOptions.__init__.__kwdefaults__), name, PATIENCE_S
+        )
     from clinometer.models import client
 
     monkeypatch.setattr(client, "_FIRST_WAIT", 0.002)

@@ -23,14 +23,27 @@ Refusal = tuple[int, Any]
 Refuse = Callable[[Body], Refusal | None]
 
 OPENAI_FIELDS = {
-    *("model", "messages", "max_tokens", "max_completion_tokens", "temperature", "top_p", "n"),
+    *(
+        "model",
+        "messages",
+        "max_tokens",
+        "max_completion_tokens",
+        "temperature",
+        "top_p",
+        "n",
+    ),
     *("seed", "stop", "stream", "presence_penalty", "frequency_penalty", "logprobs"),
     *("top_logprobs", "reasoning_effort"),
 }
 
 
 def openai_error(message: str, param: str | None, code: str | None = None) -> Refusal:
-    error = {"message": message, "type": "invalid_request_error", "param": param, "code": code}
+    error = {
+        "message": message,
+        "type": "invalid_request_error",
+        "param": param,
+        "code": code,
+    }
     return 400, {"error": error}
 
 
@@ -85,21 +98,36 @@ def listing(most: int) -> Refuse:
         if refused := unknown_to_openai(body):
             return refused
         if "reasoning_effort" in body:
-            return openai_error("Unrecognized request argument supplied: reasoning_effort", None)
+            return openai_error(
+                "Unrecognized request argument supplied: reasoning_effort", None
+            )
         if body.get("top_logprobs", 0) > most:
             said = "Invalid 'top_logprobs': integer above maximum value. Expected a value <= "
-            return openai_error(f"{said}{most}.", "top_logprobs", "integer_above_max_value")
+            return openai_error(
+                f"{said}{most}.", "top_logprobs", "integer_above_max_value"
+            )
         return None
 
     return refuse
 
 
 def anthropic_error(message: str) -> Refusal:
-    return 400, {"type": "error", "error": {"type": "invalid_request_error", "message": message}}
+    return 400, {
+        "type": "error",
+        "error": {"type": "invalid_request_error", "message": message},
+    }
 
 
 def anthropic_messages(body: Body) -> Refusal | None:
-    known = {"model", "messages", "system", "max_tokens", "temperature", "top_p", "top_k"}
+    known = {
+        "model",
+        "messages",
+        "system",
+        "max_tokens",
+        "temperature",
+        "top_p",
+        "top_k",
+    }
     if "max_tokens" not in body:
         return anthropic_error("max_tokens: Field required")
     return _extra_or_both(body, known)
@@ -123,7 +151,16 @@ def anthropic_compatible(body: Body) -> Refusal | None:
 
 def mistral(body: Body) -> Refusal | None:
     known = {
-        *("model", "messages", "max_tokens", "temperature", "top_p", "n", "stop", "stream"),
+        *(
+            "model",
+            "messages",
+            "max_tokens",
+            "temperature",
+            "top_p",
+            "n",
+            "stop",
+            "stream",
+        ),
         *("random_seed", "presence_penalty", "frequency_penalty"),
     }
     extra = sorted(body.keys() - known)
@@ -136,12 +173,21 @@ def mistral(body: Body) -> Refusal | None:
         }
         for name in extra
     ]
-    error = {"object": "error", "message": {"detail": detail}, "type": "invalid_request_error"}
+    error = {
+        "object": "error",
+        "message": {"detail": detail},
+        "type": "invalid_request_error",
+    }
     return (422, {**error, "param": None, "code": None}) if extra else None
 
 
 def gemini(body: Body) -> Refusal | None:
-    known = OPENAI_FIELDS - {"seed", "frequency_penalty", "presence_penalty", "logprobs"}
+    known = OPENAI_FIELDS - {
+        "seed",
+        "frequency_penalty",
+        "presence_penalty",
+        "logprobs",
+    }
     extra = sorted(body.keys() - known - {"top_logprobs"})
     said = "\n".join(
         f'Invalid JSON payload received. Unknown name "{name}": Cannot find field.'
@@ -163,7 +209,12 @@ def vllm(body: Body) -> Refusal | None:
         f"Requested sample logprobs of {asked}, which is greater than max allowed: 20 "
         f"(parameter=logprobs, value={asked})"
     )
-    error = {"message": said, "type": "BadRequestError", "param": "logprobs", "code": 400}
+    error = {
+        "message": said,
+        "type": "BadRequestError",
+        "param": "logprobs",
+        "code": 400,
+    }
     return 400, {"error": error}
 
 
@@ -199,12 +250,25 @@ KINDS = {
     "OpenAI": Kind(
         openai_reasoning,
         "openai/gpt-5",
-        ("max_tokens", "logprobs", *CUTS, "temperature", "presence_penalty", "max_tokens"),
+        (
+            "max_tokens",
+            "logprobs",
+            *CUTS,
+            "temperature",
+            "presence_penalty",
+            "max_tokens",
+        ),
         hidden=100,
     ),
-    "OpenAI with log-probabilities": Kind(listing(20), "openai/gpt-4.1", (), lists=True),
+    "OpenAI with log-probabilities": Kind(
+        listing(20), "openai/gpt-4.1", (), lists=True
+    ),
     "Anthropic": Kind(
-        anthropic_messages, "anthropic/claude-sonnet-5", (), "/v1/messages", key="x-api-key"
+        anthropic_messages,
+        "anthropic/claude-sonnet-5",
+        (),
+        "/v1/messages",
+        key="x-api-key",
     ),
     "Anthropic, compatible": Kind(
         anthropic_compatible,
@@ -223,7 +287,14 @@ KINDS = {
     "Gemini": Kind(
         gemini,
         "gemini/gemini-2.5-flash",
-        ("presence_penalty", "frequency_penalty", "logprobs", *CUTS, "seed", "max_tokens"),
+        (
+            "presence_penalty",
+            "frequency_penalty",
+            "logprobs",
+            *CUTS,
+            "seed",
+            "max_tokens",
+        ),
         "/v1beta/openai/chat/completions",
         hidden=30,
     ),
@@ -246,7 +317,9 @@ class ProviderServer(Server):
 
     @property
     def base(self) -> str:
-        return self.url + self.kind.path.removesuffix("/chat/completions").removesuffix("/messages")
+        return self.url + self.kind.path.removesuffix("/chat/completions").removesuffix(
+            "/messages"
+        )
 
     @property
     def model(self) -> str:
@@ -305,5 +378,7 @@ class Handler(JsonHandler):
             return self.send(404, {"error": {"message": "not here"}})
         sent = self.headers.get(kind.key, "").removeprefix("Bearer ")
         if self.server.key and sent != self.server.key:
-            return self.send(401, {"error": {"message": f"Incorrect API key provided: {sent}."}})
+            return self.send(
+                401, {"error": {"message": f"Incorrect API key provided: {sent}."}}
+            )
         return self.send(*self.server.reply(json.loads(content)))

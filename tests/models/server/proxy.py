@@ -16,7 +16,9 @@ class Proxy(Server):
     """Forwards to `upstream`; each of FAULTS happens to a share `each` of all requests. `only`: the
     one path that it forwards, as a gateway does."""
 
-    def __init__(self, upstream: str, *, each: float = 0.0, seed: int = 0, only: str = "") -> None:
+    def __init__(
+        self, upstream: str, *, each: float = 0.0, seed: int = 0, only: str = ""
+    ) -> None:
         super().__init__(Handler)
         self.upstream, self.each, self.only = upstream, each, only
         self.faults: Counter[str] = Counter()
@@ -61,7 +63,10 @@ class Handler(JsonHandler):
             return self.send(200, {"unexpected": True})
         kind = {"Content-Type": self.headers.get("content-type", "")}
         reply = self.server.client.request(
-            self.command, self.server.upstream + self.path, content=content, headers=kind
+            self.command,
+            self.server.upstream + self.path,
+            content=content,
+            headers=kind,
         )
         if reply.status_code >= 400:
             self.server.refusals.append((self.path, reply.text))

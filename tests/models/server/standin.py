@@ -28,7 +28,11 @@ def log_probs(path: list[int], bias: dict[str, float] | None = None) -> np.ndarr
 
 class Standin(Server):
     def __init__(
-        self, *abilities: str, top: int = 20, strict: bool = False, most: int | None = None
+        self,
+        *abilities: str,
+        top: int = 20,
+        strict: bool = False,
+        most: int | None = None,
     ) -> None:
         super().__init__(Handler)
         self.abilities, self.top, self.strict = set(abilities), top, strict
@@ -39,7 +43,9 @@ class Standin(Server):
         self.requests.append(body)
         unknown = {"logprob_token_ids", "post_sampling_probs"} & set(body)
         if self.strict and unknown:
-            return 400, {"error": {"message": f"Unrecognized request argument: {unknown}"}}
+            return 400, {
+                "error": {"message": f"Unrecognized request argument: {unknown}"}
+            }
         if "logprobs" not in self.abilities:
             n = 1 if self.most is None else body.get("n", 1)
             if n > (self.most or 1):
@@ -49,9 +55,13 @@ class Standin(Server):
         if body.get("logprobs", 0) > self.top:
             return 400, {"error": {"message": "logprobs: too many"}}
         path = body["prompt"]
-        told = log_probs(path, body.get("logit_bias") if "boost" in self.abilities else None)
+        told = log_probs(
+            path, body.get("logit_bias") if "boost" in self.abilities else None
+        )
         written = int(told.argmax())
-        listed = {int(t): float(told[t]) for t in np.argsort(-told)[: body.get("logprobs", 0)]}
+        listed = {
+            int(t): float(told[t]) for t in np.argsort(-told)[: body.get("logprobs", 0)]
+        }
         if "token-ids" in self.abilities and "logprob_token_ids" in body:
             listed = {t: float(told[t]) for t in body["logprob_token_ids"]}
         choice: dict[str, Any] = {
@@ -79,7 +89,9 @@ class Handler(JsonHandler):
         body = json.loads(content)
         if self.path == "/tokenize":
             text = body["prompt"].upper().replace("}", "!")
-            self.send(200, {"tokens": [VOCABULARY.index(c) for c in text if c in VOCABULARY]})
+            self.send(
+                200, {"tokens": [VOCABULARY.index(c) for c in text if c in VOCABULARY]}
+            )
         elif self.path == "/detokenize":
             self.send(200, {"prompt": "".join(VOCABULARY[t] for t in body["tokens"])})
         elif self.path == "/v1/completions":

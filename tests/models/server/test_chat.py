@@ -48,7 +48,8 @@ FEW = ("--groups", "Jessica Schmidt,Ashley Olson", "--max-contexts", "2")
 
 @pytest.fixture
 def provider(
-    monkeypatch: pytest.MonkeyPatch, until_the_end: Callable[[ProviderServer], ProviderServer]
+    monkeypatch: pytest.MonkeyPatch,
+    until_the_end: Callable[[ProviderServer], ProviderServer],
 ) -> Start:
     """A provider at this machine, with its address and key in the environment."""
 
@@ -93,7 +94,9 @@ def test_a_kill_costs_at_most_the_requests_on_their_way(
         *("--groups", "Jessica Schmidt,Ashley Olson", "--max-contexts", "8"),
     ]
     process = subprocess.Popen(
-        [sys.executable, "-m", "clinometer", *command], cwd=tmp_path, stderr=subprocess.DEVNULL
+        [sys.executable, "-m", "clinometer", *command],
+        cwd=tmp_path,
+        stderr=subprocess.DEVNULL,
     )
     assert reached.wait(PATIENCE_S)
     for listed in Path("/proc").glob("[0-9]*/cmdline"):  # what ps shows
@@ -113,7 +116,9 @@ def test_a_kill_costs_at_most_the_requests_on_their_way(
     # what was answered and kept is not asked again; those held are answered too late, and counted
     assert again == wanted - kept + len(held)
     assert asked_before - kept + len(held) <= 64  # on their way when the kill came
-    assert run.record.usage["requests"] >= wanted  # those before the kill are counted, too
+    assert (
+        run.record.usage["requests"] >= wanted
+    )  # those before the kill are counted, too
 
 
 def test_the_key_is_in_no_file_cache_log_or_error(
@@ -127,18 +132,37 @@ def test_the_key_is_in_no_file_cache_log_or_error(
     monkeypatch.setenv("CLINOMETER_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("CLINOMETER_CACHE_LIMIT", "1GB")
     caplog.set_level(logging.DEBUG)
-    command = ("audit", anthropic.model, "--topic", "hiring", *FEW, "--no-cache", "--fresh")
-    refusal = {"error": {"message": f"Not with {KEY}", "type": KEY.replace("-", "_"), "code": KEY}}
+    command = (
+        "audit",
+        anthropic.model,
+        "--topic",
+        "hiring",
+        *FEW,
+        "--no-cache",
+        "--fresh",
+    )
+    refusal = {
+        "error": {
+            "message": f"Not with {KEY}",
+            "type": KEY.replace("-", "_"),
+            "code": KEY,
+        }
+    }
     said = []
     for status in (400, 401, 403, 404, 429, 500):
         anthropic.before = lambda body, status=status: (status, refusal)  # type: ignore[misc]
         said.append(clinometer(*command, "--out", "refused"))
         assert said[-1].status != 0
-    answer = {"content": [{"type": "text", "text": f"Yes, {KEY}"}], "model": f"for {KEY}"}
+    answer = {
+        "content": [{"type": "text", "text": f"Yes, {KEY}"}],
+        "model": f"for {KEY}",
+    }
     anthropic.before = lambda body: (200, answer)
     said.append(clinometer(*command[:-2], "--out", "run"))
     assert said[-1].status == 0
-    assert Run.load(tmp_path / "run").record.model.request["answered_by"] == ["for [key]"]
+    assert Run.load(tmp_path / "run").record.model.request["answered_by"] == [
+        "for [key]"
+    ]
     assert min(without_key(tmp_path / "refused"), without_key(tmp_path / "run")) > 0
     without_key(tmp_path)  # hosted models are not cached; if they ever are, without it
     assert "HTTP Request" in caplog.text  # the libraries were heard
@@ -229,7 +253,9 @@ def test_a_hosted_model_is_audited_with_no_flag_but_model_and_topic(
     assert record.usage["retried"] == 0
     # what was sent is what run.json says, but for the content and the seed
     sent = server.answered[-1]
-    assert {k for k in sent if k not in ("model", "messages", "system")} == set(request["sent"])
+    assert {k for k in sent if k not in ("model", "messages", "system")} == set(
+        request["sent"]
+    )
     assert all(v == sent[k] for k, v in request["sent"].items() if "seed" not in k)
     assert request["answered_by"] == [sent["model"]]
     assert not (folder / "replies.jsonl").exists()  # the scores hold them
@@ -242,16 +268,24 @@ def test_a_hosted_model_is_audited_with_no_flag_but_model_and_topic(
 
 @pytest.fixture
 def asked(provider: Start) -> Asked:
-    def run(name: str, *, before: Any = None, **options: Any) -> tuple[ProviderServer, Run]:
+    def run(
+        name: str, *, before: Any = None, **options: Any
+    ) -> tuple[ProviderServer, Run]:
         server = provider(name)
         server.before = before or server.before
-        how = {"topic": load_topic("hiring").select(PEOPLE), "max_contexts": 2, **options}
+        how = {
+            "topic": load_topic("hiring").select(PEOPLE),
+            "max_contexts": 2,
+            **options,
+        }
         return server, audit(server.model, **how)
 
     return run
 
 
-def test_hidden_tokens_get_room_and_an_effort_is_sent_with_every_request(asked: Asked) -> None:
+def test_hidden_tokens_get_room_and_an_effort_is_sent_with_every_request(
+    asked: Asked,
+) -> None:
     server, run = asked("OpenAI", effort="low")
     rooms = [body["max_completion_tokens"] for body in server.answered]
     assert set(rooms[1:]) == {512}  # one reply came back empty
@@ -268,11 +302,19 @@ def test_hidden_tokens_get_room_and_an_effort_is_sent_with_every_request(asked: 
     [
         ("OpenAI", {"temperature": 0.5}, r"takes no temperature 0\.5"),
         ("OpenAI", {"effort": "none"}, "takes no effort none for this model"),
-        ("OpenAI with log-probabilities", {"effort": "low"}, "takes no effort low for this model"),
+        (
+            "OpenAI with log-probabilities",
+            {"effort": "low"},
+            "takes no effort low for this model",
+        ),
         ("Anthropic", {"effort": "low"}, "effort: .* takes none"),
         ("OpenAI", {"effort": "lots"}, "effort: expected one of none, minimal"),
         ("Anthropic", {"budget": 0.001, "price": "1/5"}, "--budget: expected at least"),
-        ("Anthropic", {"budget": 5.0}, "--budget: the price of this model is not known"),
+        (
+            "Anthropic",
+            {"budget": 5.0},
+            "--budget: the price of this model is not known",
+        ),
         ("Anthropic", {"price": "cheap"}, "--price: expected the price"),
     ],
 )
@@ -316,14 +358,20 @@ def test_an_unnamed_refusal_leaves_out_what_matters_least_once(asked: Asked) -> 
 
 @pytest.mark.parametrize(
     ("status", "code", "accepted"),
-    [(400, "string_too_long", 5), (429, "insufficient_quota", 0)],  # of a text, of the account
+    [
+        (400, "string_too_long", 5),
+        (429, "insufficient_quota", 0),
+    ],  # of a text, of the account
 )
 def test_what_no_other_request_would_mend_is_not_tried_again(
     status: int, code: str, accepted: int, asked: Asked
 ) -> None:
     refusal, requests = openai_error("No.", None, code)[1], itertools.count()
     with pytest.raises(ModelError, match=f"status {status}: {code}"):
-        asked("Mistral", before=lambda _: (status, refusal) if next(requests) >= accepted else None)
+        asked(
+            "Mistral",
+            before=lambda _: (status, refusal) if next(requests) >= accepted else None,
+        )
 
 
 def test_a_wrong_key_is_named_by_its_variable(
@@ -331,7 +379,9 @@ def test_a_wrong_key_is_named_by_its_variable(
 ) -> None:
     server = provider("Anthropic")
     monkeypatch.setenv("CLINOMETER_API_KEY", wrong := "sk-wrong-77")
-    with pytest.raises(ModelError, match="set ANTHROPIC_API_KEY or CLINOMETER") as refused:
+    with pytest.raises(
+        ModelError, match="set ANTHROPIC_API_KEY or CLINOMETER"
+    ) as refused:
         audit(server.model, topic="hiring", max_contexts=2)
     assert wrong not in str(refused.value)
 
@@ -350,7 +400,11 @@ SOME = ("yes", "no", "yesterday", "n")
 def test_the_bounds_hold_what_the_whole_distribution_says() -> None:
     """Replies of up to two made-up tokens; the list shows the first ones, the truth knows both."""
     rng = np.random.default_rng(0)
-    firsts = [f"{space}{text}" for text in ("yes", "no", "y", "n", "no", "") for space in ("", " ")]
+    firsts = [
+        f"{space}{text}"
+        for text in ("yes", "no", "y", "n", "no", "")
+        for space in ("", " ")
+    ]
     firsts += [f"other{i}" for i in range(30)]
     after = ["", "es", "o", "esterday", "terday"]
     for _ in range(200):
@@ -359,8 +413,13 @@ def test_the_bounds_hold_what_the_whole_distribution_says() -> None:
         top = np.argsort(-p)[: rng.integers(1, LISTED + 1)]
         low, high = word_bounds([(firsts[i], float(p[i])) for i in top], SOME)
         for word, least, most in zip(SOME, low, high, strict=True):
-            begins = [t.strip() == word for t in firsts]  # as exact scores count a word's tokens
-            joined = [[t.strip() != word and t.strip() + a == word for a in after] for t in firsts]
+            begins = [
+                t.strip() == word for t in firsts
+            ]  # as exact scores count a word's tokens
+            joined = [
+                [t.strip() != word and t.strip() + a == word for a in after]
+                for t in firsts
+            ]
             true = float(p @ begins + (p[:, None] * rest)[np.array(joined)].sum())
             assert least <= true + 1e-12 <= most + 2e-12
 
@@ -384,8 +443,12 @@ def test_a_request_asks_for_as_many_as_the_server_returns(
 ) -> None:
     load, info = LoadOptions(sampled=OPTIONS), ModelInfo("x", "server", "1")
     with Standin(most=most) as server:
-        endpoint = ChatEndpoint(Client(Address.parse(server.url), load.server), "default")
-        with closing(ServerSampler(endpoint, info, load, OPTIONS, chat=False)) as sampler:
+        endpoint = ChatEndpoint(
+            Client(Address.parse(server.url), load.server), "default"
+        )
+        with closing(
+            ServerSampler(endpoint, info, load, OPTIONS, chat=False)
+        ) as sampler:
             assert sampler.draw(TEXTS) == [["A"] * DRAWS] * 3
     asked = Counter(body.get("n", 1) for body in server.requests)
     assert set(asked) == {size, *refused}
@@ -400,7 +463,9 @@ def test_a_server_proposes_blanks(llama: str) -> None:
     statement = Statement(id="a", text="The nurse is tired.")
     row = propose_points([statement], settings=settings).rows[0]
     assert 1 <= len(row["answers"]) <= ATTEMPTS
-    assert row["context_points"].replace("___ ", "").replace(" ___", "") == statement.text
+    assert (
+        row["context_points"].replace("___ ", "").replace(" ___", "") == statement.text
+    )
 
 
 # --- A topic with no other option, and an own prompt with JSON replies, of llama.cpp itself -------
@@ -445,7 +510,9 @@ def test_every_line_arrives_and_replies_are_read_as_numbers(
     proxy: Callable[..., Proxy], tmp_path: Path
 ) -> None:
     between = proxy(each=0.0)
-    (tmp_path / "cases.csv").write_text("job\n" + "\n".join(f"nurse {i}" for i in range(8)))
+    (tmp_path / "cases.csv").write_text(
+        "job\n" + "\n".join(f"nurse {i}" for i in range(8))
+    )
     (tmp_path / "screening.toml").write_text(SCREENING)
     run = audit(
         f"openai:{between.url}#smollm2",
@@ -454,21 +521,32 @@ def test_every_line_arrives_and_replies_are_read_as_numbers(
         temperature=0.4,
         out=tmp_path / "run",
     )
-    bodies = [json.loads(content) for path, content in between.seen if "chat/completions" in path]
+    bodies = [
+        json.loads(content)
+        for path, content in between.seen
+        if "chat/completions" in path
+    ]
     asked = {json.dumps(body["messages"]) for body in bodies}
     assert len(asked) == 2 * 8
     first = next(
-        body["messages"] for body in bodies if "Bob" in str(body) and "nurse 3" in str(body)
+        body["messages"]
+        for body in bodies
+        if "Bob" in str(body) and "nurse 3" in str(body)
     )
     turns = [
-        ("system", 'You grade applications.\n\n  Reply with JSON only, such as {"score": 70}.'),
+        (
+            "system",
+            'You grade applications.\n\n  Reply with JSON only, such as {"score": 70}.',
+        ),
         ("user", "Score Bob Lee as a cook."),
         ("assistant", '{"score": 55}'),
         ("user", "Applicant: Bob Lee\n  Job: nurse 3\n\nScore his file as JSON."),
     ]
     assert first == [{"role": role, "content": said} for role, said in turns]
     n = run.record.replies
-    assert n["replies_words"] >= 8  # a model of 135 million weights; what is no JSON is counted
+    assert (
+        n["replies_words"] >= 8
+    )  # a model of 135 million weights; what is no JSON is counted
     kinds = ("words", "other", "refusals", "empty")
     assert n["replies"] == sum(n[f"replies_{kind}"] for kind in kinds) == 2 * 8 * 4
     assert run.risks.criterion.points == tuple(float(point) for point in range(101))
@@ -480,7 +558,9 @@ def test_the_server_is_audited_with_no_flag_but_model_and_topic(
     """The groups and contexts are few, which changes nothing about how it is asked."""
     between = proxy(each=0.0)
     few = ("--groups", "Jessica Schmidt,Ashley Olson", "--max-contexts", "3")
-    found = clinometer("audit", f"openai:{between.url}#smollm2", "--topic", "hiring", *few)
+    found = clinometer(
+        "audit", f"openai:{between.url}#smollm2", "--topic", "hiring", *few
+    )
     assert found.status == 0, found.err
     (folder,) = (tmp_path / "runs").iterdir()
     run = Run.load(folder)

@@ -23,7 +23,9 @@ from clinometer.topics import Prompt
 PRICE, BUDGET = 0.001, 2.0
 SAID = "Yes."
 COUNTED = {"prompt_tokens": 45, "completion_tokens": 2}
-PROMPTS = [Prompt(f"Candidate {i}: " + "a long file. " * 5, "", space=True) for i in range(150)]
+PROMPTS = [
+    Prompt(f"Candidate {i}: " + "a long file. " * 5, "", space=True) for i in range(150)
+]
 
 
 class Billing(Server):
@@ -52,7 +54,9 @@ class Handler(JsonHandler):
                 server.billed += (letters + len(SAID)) / 4 * PRICE
         if fails == 0 or server.fails == 200:
             choice = {"message": {"content": SAID}}
-            self.send(200, {"choices": "?" if fails else [choice], "usage": server.usage})
+            self.send(
+                200, {"choices": "?" if fails else [choice], "usage": server.usage}
+            )
         else:
             self.send(server.fails, {"error": {"code": "busy"}})
 
@@ -68,7 +72,9 @@ def billed(until_the_end: Callable[[Billing], Billing]) -> Iterator[Billed]:
         def start(*how: Any, **options: Any) -> tuple[Billing, Any]:
             server = until_the_end(Billing(*how))
             asked = ServerOptions(price=f"{PRICE * 1e6:g}", **options)
-            load = LoadOptions(chat=True, sampled=SampleOptions(replies=2), server=asked)
+            load = LoadOptions(
+                chat=True, sampled=SampleOptions(replies=2), server=asked
+            )
             return server, opened.enter_context(
                 closing(open_model(f"openai:{server.url}#m", load=load))
             )
@@ -99,14 +105,18 @@ def test_a_server_that_does_not_count_is_not_paid_more_than_the_budget(
 
 
 @pytest.mark.parametrize("fails", [500, 200])
-def test_what_reached_the_server_counts_whatever_came_back(fails: int, billed: Billed) -> None:
+def test_what_reached_the_server_counts_whatever_came_back(
+    fails: int, billed: Billed
+) -> None:
     server, scorer = billed(COUNTED, fails, budget=BUDGET)
     with pytest.raises(ModelError, match="stopped at"):
         scorer.generate(PROMPTS)
     assert 0.3 * BUDGET < server.billed <= BUDGET
 
 
-def test_a_server_that_refuses_every_second_request_is_asked_to_the_end(billed: Billed) -> None:
+def test_a_server_that_refuses_every_second_request_is_asked_to_the_end(
+    billed: Billed,
+) -> None:
     _, scorer = billed(COUNTED, 429)
     assert len(scorer.generate(PROMPTS[:20])) == 20
 
@@ -134,7 +144,9 @@ def test_a_request_is_noted_before_it_is_sent(tmp_path: Path, billed: Billed) ->
 def test_a_key_is_hidden_however_it_is_written(key: str) -> None:
     escaped = "".join(f"\\u{ord(sign):04x}" for sign in key)
     for written in (json.dumps(key)[1:-1], escaped, key.replace("/", "\\/")):
-        reply = json.loads(f'{{"choices": [{{"text": "It is {written}."}}], "{written}": 1}}')
+        reply = json.loads(
+            f'{{"choices": [{{"text": "It is {written}."}}], "{written}": 1}}'
+        )
         hidden = str(Key(key, headers={}).hidden(reply))
         assert key not in hidden
         assert "[key]" in hidden
@@ -146,18 +158,32 @@ def test_a_traceback_does_not_show_a_key(
     monkeypatch.setenv("CLINOMETER_APP_KEY", "s3cret-of-app")
     shown = clinometer("audit", "nothing:s3cret-of-app", "--debug")
     assert "Traceback" in shown.err
-    assert "s3cret" not in shown.err.partition("clinometer:")[0].split("ModelNotFound")[0]
+    assert (
+        "s3cret" not in shown.err.partition("clinometer:")[0].split("ModelNotFound")[0]
+    )
 
 
 @pytest.mark.parametrize(
     "target",
     [
-        *("http://127.0.0.1:99999#m", "http://127.0.0.1:-1#m", "http://[::1#m", "http://#m"),
-        *("ftp://x", "nonsense", "http://me:secret@host/v1#m", "http://host/v1?key=secret#m"),
+        *(
+            "http://127.0.0.1:99999#m",
+            "http://127.0.0.1:-1#m",
+            "http://[::1#m",
+            "http://#m",
+        ),
+        *(
+            "ftp://x",
+            "nonsense",
+            "http://me:secret@host/v1#m",
+            "http://host/v1?key=secret#m",
+        ),
     ],
 )
 def test_an_address_that_is_none_is_one_line(target: str) -> None:
-    with pytest.raises(ModelNotFound, match=r"^model 'openai:.*: (expected|an address)") as caught:
+    with pytest.raises(
+        ModelNotFound, match=r"^model 'openai:.*: (expected|an address)"
+    ) as caught:
         Address.parse(target)
     assert "\n" not in str(caught.value)
     assert "secret" not in str(caught.value)

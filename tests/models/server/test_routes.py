@@ -12,7 +12,13 @@ from tests.models.server.standin import VOCABULARY, Standin, log_probs
 from tests.processes import PATIENCE_S
 
 from clinometer.errors import ContextError, ModelError
-from clinometer.models import LoadOptions, ServerOptions, WordOptions, open_model, options
+from clinometer.models import (
+    LoadOptions,
+    ServerOptions,
+    WordOptions,
+    open_model,
+    options,
+)
 from clinometer.models import server as routes
 from clinometer.models.server import ServerScorer
 from clinometer.topics import Prompt
@@ -34,7 +40,9 @@ def truth(prompt: Prompt, word: str) -> float:
 
     def chain(text: str) -> float:
         ids = head + tokens(text)
-        return float(sum(log_probs(ids[:i])[ids[i]] for i in range(len(head), len(ids))))
+        return float(
+            sum(log_probs(ids[:i])[ids[i]] for i in range(len(head), len(ids)))
+        )
 
     longer = [w for w in WORDS if w != word and w.startswith(word)]
     nearest = [w for w in longer if not any(w != v and w.startswith(v) for v in longer)]
@@ -45,7 +53,9 @@ def truth(prompt: Prompt, word: str) -> float:
 
 @pytest.fixture
 def standin(until_the_end: Callable[[Standin], Standin]) -> Start:
-    return lambda *abilities, **how: until_the_end(Standin("logprobs", *abilities, **how))
+    return lambda *abilities, **how: until_the_end(
+        Standin("logprobs", *abilities, **how)
+    )
 
 
 @pytest.mark.parametrize(
@@ -109,7 +119,9 @@ def test_every_route_can_be_chosen() -> None:
 
 
 @pytest.mark.parametrize("inside", [False, True])
-def test_a_client_stops_its_thread_from_any_thread(standin: Start, inside: bool) -> None:
+def test_a_client_stops_its_thread_from_any_thread(
+    standin: Start, inside: bool
+) -> None:
     """The collector may run in the client's own thread."""
     scorer = open_model(f"openai:{standin('boost').url}#toy", words=EXACT)
     assert isinstance(scorer, ServerScorer)

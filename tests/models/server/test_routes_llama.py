@@ -38,8 +38,19 @@ PROMPTS = [
 ]
 FIVE = load_topic("gender").group_names[:5]
 VERBS = ("said", "felt", "knew", "saw", "wrote", "thought", "feared", "hoped")
-WORDS = ("he", "she", "man", "woman", "grandson", "granddaughter", "mother-in-law", "fiancée")
-COUNTS = membership(WORDS, {"m": ["he", "man", "grandson"], "f": ["she", "woman", "fiancée"]})
+WORDS = (
+    "he",
+    "she",
+    "man",
+    "woman",
+    "grandson",
+    "granddaughter",
+    "mother-in-law",
+    "fiancée",
+)
+COUNTS = membership(
+    WORDS, {"m": ["he", "man", "grandson"], "f": ["she", "woman", "fiancée"]}
+)
 
 
 @pytest.fixture
@@ -50,10 +61,14 @@ def cli(clinometer: Clinometer) -> Clinometer:
 
 def settings(**server: Any) -> AuditSettings:
     options = ServerOptions(**server)
-    return AuditSettings(words=WordOptions(tolerance=0.02), load=LoadOptions(server=options))
+    return AuditSettings(
+        words=WordOptions(tolerance=0.02), load=LoadOptions(server=options)
+    )
 
 
-def test_the_exact_route_agrees_with_the_local_model(llama: str, smollm2: Scorer) -> None:
+def test_the_exact_route_agrees_with_the_local_model(
+    llama: str, smollm2: Scorer
+) -> None:
     """Words of one and of several tokens, with and without text after the slot."""
     exact = WordOptions(tolerance=0)
     server = open_model(f"openai:{llama}", words=exact)
@@ -107,7 +122,9 @@ def test_faults_change_no_number_and_are_counted(
     how: dict[str, Any] = {"topic": TOPIC, "contexts": CONTEXTS, "settings": settings()}
     plain, bad = audit(f"openai:{llama}#smol", **how), proxy(each=0.1)
     run = audit(f"openai:{bad.url}#smol", **how, out=tmp_path / "run")
-    np.testing.assert_allclose(run.preferences.values, plain.preferences.values, atol=1e-3)
+    np.testing.assert_allclose(
+        run.preferences.values, plain.preferences.values, atol=1e-3
+    )
     usage = run.record.usage
     assert set(bad.faults) == {"429", "500", "half", "nothing", "wrong"}
     # Requests that are called off while the server is probed may have met a fault unseen.
@@ -124,10 +141,19 @@ def test_a_lost_server_gives_status_3_and_the_run_resumes(
     csv.write_text("template,count\n" + "".join(f"{t},1\n" for t in templates))
     server = proxy(each=0.0)
     command = ["audit", f"openai:{server.url}#smol", "--contexts", str(csv)]
-    command += ["--groups", ",".join(FIVE), "--load", "route=top-k", "--tolerance", "0.02"]
+    command += [
+        "--groups",
+        ",".join(FIVE),
+        "--load",
+        "route=top-k",
+        "--tolerance",
+        "0.02",
+    ]
     command += ["--load", "patience=0.2", "--out", str(tmp_path / "run"), "--json"]
     original = server.draw
-    monkeypatch.setattr(server, "draw", lambda: "500" if len(server.seen) > 290 else original())
+    monkeypatch.setattr(
+        server, "draw", lambda: "500" if len(server.seen) > 290 else original()
+    )
     lost = cli(*command)
     assert lost.status == 3
     assert lost.err.count("\n") == 1
@@ -154,7 +180,11 @@ def test_a_budget_stops_cleanly_and_the_run_resumes(llama: str, tmp_path: Path) 
     contexts = ContextSet(
         "many", [f"The [X] {v} that [Y]" for v in "abcdefghijklmnopqrst"], [1] * 20
     )
-    asked: dict[str, Any] = {"topic": TOPIC, "contexts": contexts, "out": tmp_path / "run"}
+    asked: dict[str, Any] = {
+        "topic": TOPIC,
+        "contexts": contexts,
+        "out": tmp_path / "run",
+    }
     name = f"openai:{llama}#smol"
     with pytest.raises(BudgetReached, match="budget of 280 requests"):
         audit(name, settings=settings(route="top-k", max_requests=280), **asked)
@@ -166,8 +196,12 @@ def test_a_budget_stops_cleanly_and_the_run_resumes(llama: str, tmp_path: Path) 
         audit(name, settings=settings(route="top-k", max_tokens=1), **asked)
     run = audit(name, settings=settings(route="top-k"), **asked)
     assert run.record.status == "finished"
-    whole = audit(name, topic=TOPIC, contexts=contexts, settings=settings(route="top-k"))
-    np.testing.assert_allclose(run.preferences.values, whole.preferences.values, atol=1e-3)
+    whole = audit(
+        name, topic=TOPIC, contexts=contexts, settings=settings(route="top-k")
+    )
+    np.testing.assert_allclose(
+        run.preferences.values, whole.preferences.values, atol=1e-3
+    )
     assert run.record.usage["requests"] > 280
 
 
@@ -187,7 +221,11 @@ def test_server_samples_are_stored_and_not_resampled(
     llama: str, tmp_path: Path, chat: bool
 ) -> None:
     load = LoadOptions(sampled=SampleOptions(replies=16, reply_tokens=4), chat=chat)
-    asked: dict[str, Any] = {"topic": TOPIC, "contexts": CONTEXTS, "out": tmp_path / "run"}
+    asked: dict[str, Any] = {
+        "topic": TOPIC,
+        "contexts": CONTEXTS,
+        "out": tmp_path / "run",
+    }
     asked["settings"] = AuditSettings(load=load)
     run = audit(f"openai:{llama}#smol", **asked)
     assert run.model.endswith("(chat, 16 replies)" if chat else "(16 replies)")

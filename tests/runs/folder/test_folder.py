@@ -32,7 +32,9 @@ TABLE = score_table(
 )
 
 
-def replaced(name: str, values: list[object], kind: pa.DataType) -> Callable[[], pa.Table]:
+def replaced(
+    name: str, values: list[object], kind: pa.DataType
+) -> Callable[[], pa.Table]:
     at = TABLE.column_names.index(name)
     return lambda: TABLE.set_column(at, name, pa.array(values, kind))
 
@@ -46,7 +48,9 @@ SPOILED: dict[str, Callable[[], pa.Table]] = {
     "a null of a word": replaced("log_probs", [[-1, None], *[[-1, -1]] * 3], WORDS),
     "no words": replaced("log_probs", [None] * 4, WORDS),
     "a word more": replaced("log_probs", [[-1, -1, -1]] * 4, pa.list_(pa.float32(), 3)),
-    "lists of any length": replaced("log_probs", [[-1, -1]] * 4, pa.list_(pa.float32())),
+    "lists of any length": replaced(
+        "log_probs", [[-1, -1]] * 4, pa.list_(pa.float32())
+    ),
     "another precision": replaced("skipped", [0.0] * 4, pa.float64()),
     "texts that are numbers": replaced("draws", [[1, 2]] * 4, pa.list_(pa.int64())),
     "a reply of nothing": replaced("draws", [["she", None]] * 4, pa.list_(pa.string())),
@@ -67,7 +71,9 @@ def folder_of(path: Path, *tables: pa.Table) -> RunFolder:
 
 
 def test_a_part_is_read_as_it_was_written(tmp_path: Path) -> None:
-    ((cells, scores),) = folder_of(tmp_path, TABLE).read_scores(words=2, cells=4, repair=False)
+    ((cells, scores),) = folder_of(tmp_path, TABLE).read_scores(
+        words=2, cells=4, repair=False
+    )
     assert cells.tolist() == [0, 1, 2, 3]
     np.testing.assert_allclose(scores.log_probs, np.log(0.25), rtol=1e-6)
     assert scores.draws == (("she", "he"),) * 4
@@ -120,10 +126,26 @@ Changed = Callable[[str], Path]
 @pytest.mark.parametrize(
     ("place", "value", "message"),
     [
-        (("topic", "groups"), "sixty", "topic.groups: expected a whole number, found 'sixty'"),
-        (("settings", "level"), "0.95", "settings.level: expected a number, found '0.95'"),
-        (("settings", "level"), 95, "settings: level: expected a number above 0 and below 1"),
-        (("summary", "R", "value"), None, "summary.R.value: expected a number, found None"),
+        (
+            ("topic", "groups"),
+            "sixty",
+            "topic.groups: expected a whole number, found 'sixty'",
+        ),
+        (
+            ("settings", "level"),
+            "0.95",
+            "settings.level: expected a number, found '0.95'",
+        ),
+        (
+            ("settings", "level"),
+            95,
+            "settings: level: expected a number above 0 and below 1",
+        ),
+        (
+            ("summary", "R", "value"),
+            None,
+            "summary.R.value: expected a number, found None",
+        ),
         (("usage",), {"tokens": -1}, "usage.tokens: expected"),
         (("usage",), {"tokens": 10**27}, "usage.tokens: expected"),
         (("model",), "gpt2", "model: expected a table, found 'gpt2'"),

@@ -18,7 +18,12 @@ from clinometer.measure import membership, preference
 from clinometer.report import open_run, render_report
 from clinometer.runs import Run, RunFolder
 from clinometer.runs.folder.record import find_topic
-from clinometer.runs.folder.recover import cell_words, load_partial, progress, run_folders
+from clinometer.runs.folder.recover import (
+    cell_words,
+    load_partial,
+    progress,
+    run_folders,
+)
 from clinometer.topics import load_topic
 
 Changed = Callable[[str], Path]
@@ -60,10 +65,14 @@ def test_a_half_finished_run_is_measured_on_its_finished_cells(half: Path) -> No
 
 def test_reading_changes_nothing_on_disk(half: Path) -> None:
     (half / "scores" / "part-000000500.parquet").write_bytes(b"torn")
-    before = sorted((f.name, f.stat().st_mtime_ns) for f in half.rglob("*") if f.is_file())
+    before = sorted(
+        (f.name, f.stat().st_mtime_ns) for f in half.rglob("*") if f.is_file()
+    )
     assert open_run(half).done == 500
     load_partial(half)
-    assert before == sorted((f.name, f.stat().st_mtime_ns) for f in half.rglob("*") if f.is_file())
+    assert before == sorted(
+        (f.name, f.stat().st_mtime_ns) for f in half.rglob("*") if f.is_file()
+    )
 
 
 def test_a_half_finished_run_of_a_lost_topic_is_reported(half: Path) -> None:
@@ -100,7 +109,9 @@ def test_words_of_a_cell(half: Path) -> None:
     ("version", "said"),
     [(0, "found 0"), (None, "None"), ("1", "--fresh"), (99, "update clinometer")],
 )
-def test_a_run_of_another_schema_says_so(changed: Changed, version: Any, said: str) -> None:
+def test_a_run_of_another_schema_says_so(
+    changed: Changed, version: Any, said: str
+) -> None:
     folder = changed("old")
     edit(folder, schema_version=version)
     opened = open_run(folder)

@@ -23,6 +23,8 @@ def test_the_bound_is_skipped_over_covered_probability(
     table = PreferenceTable(grid, np.ones((len(topic.words), 2)))
     with np.errstate(divide="ignore"):
         covered = np.log([coverage])
-    scores = WordScores(np.full((1, len(topic.words)), -5.0), covered, np.array([skipped]))
+    scores = WordScores(
+        np.full((1, len(topic.words)), -5.0), covered, np.array([skipped])
+    )
     table.add(np.array([0]), scores)
     assert table.bounds() == pytest.approx(np.array([[bound]]))

@@ -34,17 +34,23 @@ def said_to_be_on_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
         return scorer
 
     monkeypatch.setattr(AuditedModel, "open", opened)
-    module = sys.modules["clinometer.runs.audit"]  # the package shows the function of this name
+    module = sys.modules[
+        "clinometer.runs.audit"
+    ]  # the package shows the function of this name
     monkeypatch.setattr(module, "_chunk_size", lambda _device: CHUNK)
 
 
-def asked(name: str, words: tuple[str, ...], readout: ReadoutQuery | None = None) -> AuditedModel:
+def asked(
+    name: str, words: tuple[str, ...], readout: ReadoutQuery | None = None
+) -> AuditedModel:
     load = LoadOptions(device="cpu")
     return AuditedModel(ModelSpec.parse(name), load, WordOptions(), words, readout)
 
 
 def audited(out: Path) -> Run:
-    return cm.audit("pocket:gpt2-s", topic=TOPIC, contexts="paper", device="cpu", out=out)
+    return cm.audit(
+        "pocket:gpt2-s", topic=TOPIC, contexts="paper", device="cpu", out=out
+    )
 
 
 @pytest.mark.usefixtures("said_to_be_on_a_gpu")
@@ -61,7 +67,9 @@ def test_beside_a_gpu_another_thread_stores(
     monkeypatch.setattr(RunFolder, "write_scores", seen)
     run = audited(tmp_path / "run")
     assert {name.rpartition("_")[0] for name in storing} == {"behind"}
-    again = cm.audit("pocket:gpt2-s", topic=TOPIC, contexts="paper", device="cpu", out=run.path)
+    again = cm.audit(
+        "pocket:gpt2-s", topic=TOPIC, contexts="paper", device="cpu", out=run.path
+    )
     assert again.preferences.equals(run.preferences)
 
 
@@ -86,7 +94,9 @@ def test_what_cannot_be_stored_ends_the_audit_which_resumes_as_if_it_had_been(
     assert run.preferences.equals(audited(tmp_path / "other").preferences)
 
 
-@pytest.mark.parametrize(("normalise", "tolerance"), [("per-token", 0.0), ("sum", None)])
+@pytest.mark.parametrize(
+    ("normalise", "tolerance"), [("per-token", 0.0), ("sum", None)]
+)
 def test_options_taken_per_token_are_scored_exactly(
     normalise: str, tolerance: float | None
 ) -> None:
@@ -105,7 +115,8 @@ def test_a_gpu_scores_the_next_block_while_the_last_is_stored(name: str) -> None
     """With the model on a CPU, said to be on a GPU: two blocks at once get their own numbers."""
     blocks = [
         CellBlock(
-            np.arange(k, k + 4), [Prompt(f"The {n} {k} said", "", space=True) for n in "abcd"]
+            np.arange(k, k + 4),
+            [Prompt(f"The {n} {k} said", "", space=True) for n in "abcd"],
         )
         for k in range(0, 48, 4)
     ]

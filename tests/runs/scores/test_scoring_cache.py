@@ -79,7 +79,11 @@ def test_only_unknown_groups_are_scored() -> None:
     "changed",
     [
         {"settings": replace(SMALL["settings"], words=WordOptions())},
-        {"settings": replace(SMALL["settings"], load=LoadOptions(device="cpu", dtype="float16"))},
+        {
+            "settings": replace(
+                SMALL["settings"], load=LoadOptions(device="cpu", dtype="float16")
+            )
+        },
         {"model": "pocket:gpt2-m"},
         {"contexts": ContextSet("other", ["The [X] sang that [Y]"], [1])},
         {"cache": False},
@@ -104,7 +108,9 @@ def test_other_weights_under_the_same_name_are_another_model(
     before, data = weights.stat(), bytearray(weights.read_bytes())
     data[200_001] ^= 1  # in the second of 64 kB: no sample of blocks sees it
     weights.write_bytes(bytes(data))
-    os.utime(weights, ns=(before.st_atime_ns, before.st_mtime_ns))  # as cp -p and rsync -t do
+    os.utime(
+        weights, ns=(before.st_atime_ns, before.st_mtime_ns)
+    )  # as cp -p and rsync -t do
     with pytest.raises(RunError, match=r"begun with revision .* --fresh starts over"):
         asked(str(folder), **small, out=tmp_path / "run")
     again = asked(str(folder), **small)
@@ -112,7 +118,9 @@ def test_other_weights_under_the_same_name_are_another_model(
     assert again.record.model.revision != first.record.model.revision
 
 
-def test_damaged_entries_are_rescored(scored: Run, cache_on: Path, tmp_path: Path) -> None:
+def test_damaged_entries_are_rescored(
+    scored: Run, cache_on: Path, tmp_path: Path
+) -> None:
     first, *_ = sorted(cache_on.rglob("part-*"))
     first.write_bytes(first.read_bytes()[:-9] + b"\0" * 9)
     again = asked(out=tmp_path / "again")
@@ -140,7 +148,9 @@ def test_a_run_queries_the_cache_once(cache_on: Path, tmp_path: Path) -> None:
     assert same(continued, asked(cache=False))
 
 
-def test_the_command_loads_no_torch_when_every_score_is_cached(scored: Run, tmp_path: Path) -> None:
+def test_the_command_loads_no_torch_when_every_score_is_cached(
+    scored: Run, tmp_path: Path
+) -> None:
     code = """if True:
         import sys
         from clinometer.cli import main
@@ -157,11 +167,16 @@ def test_the_command_loads_no_torch_when_every_score_is_cached(scored: Run, tmp_
     done = python(code, "audit", MODEL, *options)
     assert done.returncode == 0, done.stderr
     assert done.stderr.endswith("loaded: []")
-    assert json.loads(done.stdout)["runs"][0]["summary"] == scored.record.to_dict()["summary"]
+    assert (
+        json.loads(done.stdout)["runs"][0]["summary"]
+        == scored.record.to_dict()["summary"]
+    )
 
 
 @pytest.mark.usefixtures("scored")
-def test_doctor_shows_and_clears_the_cache(cache_on: Path, clinometer: Callable[..., Any]) -> None:
+def test_doctor_shows_and_clears_the_cache(
+    cache_on: Path, clinometer: Callable[..., Any]
+) -> None:
     def command(*options: str) -> str:
         done = clinometer("doctor", *options)
         assert done.status == 0, done.err
@@ -204,7 +219,13 @@ def test_each_tolerance_has_its_own_scores(cache_on: Path) -> None:
     few["contexts"] = SMALL["contexts"]
     runs = [audit(MODEL, **few, tolerance=t) for t in (None, 1e-4, 1e-3, 0.0, 0.0)]
     assert [found(run) for run in runs] == [0, 0, 20, 0, 20]
-    assert [run.record.settings.words.tolerance for run in runs] == [1e-3, 1e-4, 1e-3, 0, 0]
+    assert [run.record.settings.words.tolerance for run in runs] == [
+        1e-3,
+        1e-4,
+        1e-3,
+        0,
+        0,
+    ]
 
 
 def test_words_that_count_otherwise_are_scored_again(cache_on: Path) -> None:

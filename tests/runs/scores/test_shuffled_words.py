@@ -14,11 +14,34 @@ from clinometer.measure import decompose, preference
 from clinometer.report import render_report
 from clinometer.runs import Run, audit
 from clinometer.runs.findings import facts, shuffled
-from clinometer.runs.scores import mean_probabilities, shuffled_counts, stored_cells, word_floor
+from clinometer.runs.scores import (
+    mean_probabilities,
+    shuffled_counts,
+    stored_cells,
+    word_floor,
+)
 from clinometer.topics import Topic
 
-NATIONS = ("American", "German", "Chinese", "Indian", "French", "Mexican", "Nigerian", "Russian")
-VERBS = ("was", "is", "was very", "seemed", "was not", "became", "has always been", "felt")
+NATIONS = (
+    "American",
+    "German",
+    "Chinese",
+    "Indian",
+    "French",
+    "Mexican",
+    "Nigerian",
+    "Russian",
+)
+VERBS = (
+    "was",
+    "is",
+    "was very",
+    "seemed",
+    "was not",
+    "became",
+    "has always been",
+    "felt",
+)
 TOPIC = Topic(
     name="honesty",
     groups=NATIONS,
@@ -53,7 +76,9 @@ def test_the_floor_is_that_of_shuffled_lists_one_by_one(honesty: Run) -> None:
         report = decompose(p)
         s = 2 * p - 1
         between = np.abs(s - s.mean(axis=0)).max(axis=2).mean()
-        found.append((report.R.value, report.R_bias.value, report.R_volatility.value, between))
+        found.append(
+            (report.R.value, report.R_bias.value, report.R_volatility.value, between)
+        )
     R, bias, volatility, between = np.mean(found, axis=0)
     assert floor.R.value == pytest.approx(R, abs=1e-6)
     assert floor.R_bias.value == pytest.approx(bias, abs=1e-6)

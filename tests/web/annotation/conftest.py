@@ -26,7 +26,9 @@ def dataset(tmp_path: Path) -> Path:
     with path.open("w", newline="", encoding="utf-8") as stream:
         writer = csv.writer(stream)
         writer.writerow(["id", "sentence", "sentence_merged", "context_points"])
-        writer.writerow(["h", "A", f"(a | b) {HOSTILE}", f"The ___ {HOSTILE} \u202e___."])
+        writer.writerow(
+            ["h", "A", f"(a | b) {HOSTILE}", f"The ___ {HOSTILE} \u202e___."]
+        )
         for i in range(1, 20):
             pair = f"(Women | Men) number {i} are late."
             points = f"(Women | Men) number {i} ___ are late ___."

@@ -35,7 +35,8 @@ def come(store: Store, number: int, *, begin: bool = True) -> TestClient:
     """A browser of an annotator."""
     person = store.annotators(at_least=number)[number - 1]
     client = TestClient(
-        annotation(store, guidelines=read_guidelines("blanks")), base_url="http://127.0.0.1"
+        annotation(store, guidelines=read_guidelines("blanks")),
+        base_url="http://127.0.0.1",
     )
     client.get(f"/?token={person.token}")
     if begin:
@@ -54,11 +55,24 @@ def test_a_wrong_token_gets_403(store: Store) -> None:
     for path in ("/", "/judge", "/answers", "/stop"):
         assert client.get(path).status_code == 403, path
     for path in ("/begin", "/judge", "/undo", "/stop"):
-        assert client.post(path, data={"item": "0", "value": "yes"}).status_code == 403, path
-    for token in ("wrong", "\U0001f642", "\0", "a\0b", "x" * 10_000, "' OR 1=1 --", "é", "%00"):
+        assert (
+            client.post(path, data={"item": "0", "value": "yes"}).status_code == 403
+        ), path
+    for token in (
+        "wrong",
+        "\U0001f642",
+        "\0",
+        "a\0b",
+        "x" * 10_000,
+        "' OR 1=1 --",
+        "é",
+        "%00",
+    ):
         assert client.get("/", params={"token": token}).status_code == 403, token
         cookie = f"clinometer-annotator={token}".encode().replace(b"\0", b"%00")
-        assert client.get("/judge", headers={b"Cookie": cookie}).status_code == 403, token
+        assert client.get("/judge", headers={b"Cookie": cookie}).status_code == 403, (
+            token
+        )
     assert store.judgements() == []
     others = TestClient(
         annotation(store, guidelines="", host="0.0.0.0"),  # noqa: S104
@@ -91,10 +105,14 @@ def test_annotators_cannot_read_or_change_each_others_answers(store: Store) -> N
     assert said(store) == {(1, 3): "no"}
 
 
-def test_a_repeated_answer_counts_once_and_can_be_changed_and_undone(store: Store) -> None:
+def test_a_repeated_answer_counts_once_and_can_be_changed_and_undone(
+    store: Store,
+) -> None:
     client = come(store, 1)
     for value in ("yes", "yes", "no"):
-        assert client.post("/judge", data={"item": "0", "value": value}).status_code == 200
+        assert (
+            client.post("/judge", data={"item": "0", "value": value}).status_code == 200
+        )
     assert said(store) == {(1, 0): "no"}
     for _ in range(2):
         assert client.post("/undo", data={"item": "0"}).url.path == "/judge"
@@ -107,8 +125,15 @@ def test_invalid_answers_are_refused(store: Store) -> None:
     for item in ("99", "9" * 5000, "-1", "1e3", "٣", "²", "\0", half):
         assert client.get("/judge", params={"item": item}).status_code == 404
         for path in ("/judge", "/undo"):
-            assert client.post(path, data={"item": item, "value": "yes"}).status_code == 404
-    for odd in ({"value": "maybe"}, {"value": ""}, {"value": "yes", "comment": "x" * 2001}):
+            assert (
+                client.post(path, data={"item": item, "value": "yes"}).status_code
+                == 404
+            )
+    for odd in (
+        {"value": "maybe"},
+        {"value": ""},
+        {"value": "yes", "comment": "x" * 2001},
+    ):
         assert client.post("/judge", data={"item": "0", **odd}).status_code == 400
     assert client.post("/stop", data={"answers": "what"}).status_code == 400
     client.post("/judge", data={"item": "0", "value": "yes", "comment": "a\0b"})
@@ -128,7 +153,9 @@ def test_a_form_from_another_page_is_refused(store: Store) -> None:
     assert said(store) == {}
 
 
-@pytest.mark.parametrize("host", ["testserver", "evil.example", "127.0.0.1.evil.example", ""])
+@pytest.mark.parametrize(
+    "host", ["testserver", "evil.example", "127.0.0.1.evil.example", ""]
+)
 def test_other_hosts_get_nothing(store: Store, host: str) -> None:
     assert come(store, 1).get("/judge", headers={"Host": host}).status_code == 400
 
@@ -138,7 +165,9 @@ def test_a_large_body_is_refused_by_its_headers(
 ) -> None:
     """No byte of it is waited for, read or written to the disk."""
     spooled: list[object] = []
-    monkeypatch.setattr(tempfile, "SpooledTemporaryFile", lambda *a, **k: spooled.append(a))
+    monkeypatch.setattr(
+        tempfile, "SpooledTemporaryFile", lambda *a, **k: spooled.append(a)
+    )
     heads = {
         "Content-Type: multipart/form-data; boundary=x\r\nContent-Length: 100": 415,
         "Content-Type: application/json\r\nContent-Length: 100": 415,
@@ -150,7 +179,9 @@ def test_a_large_body_is_refused_by_its_headers(
         host, port = address.removeprefix("http://").split(":")
         for head, status in heads.items():
             with socket.create_connection((host, int(port)), timeout=10) as raw:
-                raw.sendall(f"POST /judge HTTP/1.1\r\nHost: {host}\r\n{head}\r\n\r\n".encode())
+                raw.sendall(
+                    f"POST /judge HTTP/1.1\r\nHost: {host}\r\n{head}\r\n\r\n".encode()
+                )
                 assert raw.recv(100).split()[1] == str(status).encode()
     assert spooled == []
 
@@ -158,7 +189,9 @@ def test_a_large_body_is_refused_by_its_headers(
 def test_nobody_answers_as_another_without_a_word(store: Store) -> None:
     """A page elsewhere can open any link in a browser that is already at work."""
     client, other = come(store, 1), store.annotators(at_least=2)[1]
-    asked = client.get(f"/?token={other.token}", headers={"sec-fetch-site": "cross-site"})
+    asked = client.get(
+        f"/?token={other.token}", headers={"sec-fetch-site": "cross-site"}
+    )
     assert 'action="/switch"' in asked.text
     client.post("/judge", data={"item": "0", "value": "yes"})
     assert said(store) == {(1, 0): "yes"}
@@ -185,14 +218,18 @@ def test_hostile_texts_are_shown_as_text(store: Store) -> None:
 
 
 @pytest.mark.parametrize(("answers", "left"), [("keep", 1), ("delete", 0)])
-def test_annotators_can_stop_at_any_time_and_resume(store: Store, answers: str, left: int) -> None:
+def test_annotators_can_stop_at_any_time_and_resume(
+    store: Store, answers: str, left: int
+) -> None:
     client = come(store, 1)
     client.post("/judge", data={"item": "0", "value": "yes"})
     assert "Thank you" in client.post("/stop", data={"answers": answers}).text
     assert len(store.judgements()) == left
     assert client.post("/judge", data={"item": "1", "value": "yes"}).status_code == 403
     person = store.annotators()[0]
-    with pytest.raises(SettingsError, match="expected at work"):  # an answer that was under way
+    with pytest.raises(
+        SettingsError, match="expected at work"
+    ):  # an answer that was under way
         store.judge(person, 1, "yes")
     assert len(store.judgements()) == left
     client.post("/begin")
@@ -200,13 +237,22 @@ def test_annotators_can_stop_at_any_time_and_resume(store: Store, answers: str, 
     assert len(store.judgements()) == left + 1
 
 
-def test_the_export_has_numbers_and_no_names_or_tokens(store: Store, tmp_path: Path) -> None:
+def test_the_export_has_numbers_and_no_names_or_tokens(
+    store: Store, tmp_path: Path
+) -> None:
     for number, value in ((1, "yes"), (2, "no"), (3, "skip")):
         come(store, number).post(
-            "/judge", data={"item": "2", "value": value, "comment": '=1+1, "so"\nhe said'}
+            "/judge",
+            data={"item": "2", "value": value, "comment": '=1+1, "so"\nhe said'},
         )
     rows = export_table(store).to_dict("records")
-    assert list(rows[2]) == ["id", "context_points", "annotator_1", "annotator_2", "annotator_3"]
+    assert list(rows[2]) == [
+        "id",
+        "context_points",
+        "annotator_1",
+        "annotator_2",
+        "annotator_3",
+    ]
     assert list(rows[2].values())[2:] == ["yes", "no", ""]
     assert len(rows) == 20
     assert export_table(store, long=True)["comment"].iloc[0].startswith("=1+1")
@@ -232,7 +278,9 @@ def test_ratings_say_what_a_high_one_means(dataset: Path, tmp_path: Path) -> Non
     store.close()
 
 
-def test_tokens_are_stable_and_more_people_can_join(store: Store, database: Path) -> None:
+def test_tokens_are_stable_and_more_people_can_join(
+    store: Store, database: Path
+) -> None:
     before = store.annotators(at_least=2)
     again = Store(database, store.task)
     after = again.annotators(at_least=4)
@@ -241,7 +289,9 @@ def test_tokens_are_stable_and_more_people_can_join(store: Store, database: Path
     assert len({p.token for p in after}) == 4
 
 
-def test_fifty_people_at_once_lose_and_duplicate_nothing(database: Path, tmp_path: Path) -> None:
+def test_fifty_people_at_once_lose_and_duplicate_nothing(
+    database: Path, tmp_path: Path
+) -> None:
     """Four seconds of it; benchmarks/annotate.py does it for a minute, with a kill."""
     found = simulate(tmp_path, people=50, seconds=4, kill_at=0, database=str(database))
     assert intact(found), found

@@ -36,7 +36,11 @@ def shown(page: Any) -> str:
 
 
 def test_two_people_judge_and_nothing_is_lost(
-    chromium: Any, dataset: Path, database: Path, tmp_path: Path, clinometer: Callable[..., Any]
+    chromium: Any,
+    dataset: Path,
+    database: Path,
+    tmp_path: Path,
+    clinometer: Callable[..., Any],
 ) -> None:
     said: tuple[dict[str, str], dict[str, str]] = ({}, {})
     keys = (list(islice(cycle("yyn"), 20)), list(islice(cycle("ynys"), 20)))
@@ -97,11 +101,15 @@ def test_two_people_judge_and_nothing_is_lost(
         clicked = {k: "" if v == "skip" else v for k, v in said[i].items()}
         exported = {k: rows[k][f"annotator_{i + 1}"] for k in clicked}
         assert exported == clicked
-        assert all(rows[k][f"annotator_{i + 1}"] == "" for k in rows if k not in clicked)
+        assert all(
+            rows[k][f"annotator_{i + 1}"] == "" for k in rows if k not in clicked
+        )
 
     both = [k for k in rows if {said[0].get(k), said[1].get(k)} <= {"yes", "no"}]
     same = sum(said[0][k] == said[1][k] for k in both) / len(both)
-    found = json.loads(clinometer("reliability", "validate", tmp_path / "wide.csv", "--json").out)
+    found = json.loads(
+        clinometer("reliability", "validate", tmp_path / "wide.csv", "--json").out
+    )
     assert found["summary"]["judged_twice"] == len(both)
     assert found["summary"]["observed"]["value"] == pytest.approx(same)
     kept = [k for k in both if said[0][k] == said[1][k] == "yes"]
@@ -118,7 +126,9 @@ def rating(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         yield served
 
 
-def test_ratings_by_key_comments_and_switching_keys_off(chromium: Any, rating: Server) -> None:
+def test_ratings_by_key_comments_and_switching_keys_off(
+    chromium: Any, rating: Server
+) -> None:
     seen = enter(chromium, rating.links[0])
     page = seen.page
     page.keyboard.press("4")

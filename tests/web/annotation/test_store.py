@@ -17,7 +17,9 @@ ITEMS = 7
 
 @pytest.mark.parametrize("seed", range(3))
 def test_standing_is_what_a_list_of_answers_says(seed: int, database: Path) -> None:
-    store = Store(database, Task("rating", tuple(Item(f"i{n}", "x") for n in range(ITEMS))))
+    store = Store(
+        database, Task("rating", tuple(Item(f"i{n}", "x") for n in range(ITEMS)))
+    )
     person, other = store.annotators(2)
     for one in (person, other):
         store.begin(one)
@@ -60,7 +62,9 @@ def test_sentences_without_blanks_are_rated(tmp_path: Path) -> None:
     for text in ("id,sentence\n1,Hello\n", "id,sentence,context_points\n1,Hello,\n"):
         task = read_task(write(tmp_path / "a.csv", text))
         assert (task.mode, task.items[0].id) == ("rating", "1")
-    task = read_task(write(tmp_path / "a.csv", "id,sentence,context_points\n1,Hello,Hello ___\n"))
+    task = read_task(
+        write(tmp_path / "a.csv", "id,sentence,context_points\n1,Hello,Hello ___\n")
+    )
     assert task.mode == "blanks"
 
 
@@ -68,15 +72,43 @@ def test_sentences_without_blanks_are_rated(tmp_path: Path) -> None:
     ("text", "options", "said"),
     [
         ("id,context_points\n1,a ___\n1,b ___\n", {}, "found '1' in rows 2 and 3"),
-        ("id,context_points\n1,\n", {}, "row 2: expected text in 'context_points', found none"),
+        (
+            "id,context_points\n1,\n",
+            {},
+            "row 2: expected text in 'context_points', found none",
+        ),
         ("id,context_points\n", {}, "at least one row"),
-        ("id,sentence\n1,x\n", {"mode": "blanks"}, "'context_points', found id, sentence"),
-        ("id,sentence\n1,x\n", {"mode": "rating", "column": "text"}, "expected a column 'text'"),
-        ("id,sentence\n1,x\n", {"mode": "stars"}, "blanks, rating, category; found 'stars'"),
+        (
+            "id,sentence\n1,x\n",
+            {"mode": "blanks"},
+            "'context_points', found id, sentence",
+        ),
+        (
+            "id,sentence\n1,x\n",
+            {"mode": "rating", "column": "text"},
+            "expected a column 'text'",
+        ),
+        (
+            "id,sentence\n1,x\n",
+            {"mode": "stars"},
+            "blanks, rating, category; found 'stars'",
+        ),
         ("id,sentence\n1,x\n", {"mode": "category"}, "--categories: expected"),
-        ("id,sentence\n1,x\n", {"mode": "rating", "categories": ["a"]}, "--categories: expected"),
-        ("id,reply\n1,x\n", {"mode": "category", "categories": ["a", "a"]}, "--categories: "),
-        ("id,reply\n1,x\n", {"mode": "category", "categories": ["a", "other"]}, "--categories: "),
+        (
+            "id,sentence\n1,x\n",
+            {"mode": "rating", "categories": ["a"]},
+            "--categories: expected",
+        ),
+        (
+            "id,reply\n1,x\n",
+            {"mode": "category", "categories": ["a", "a"]},
+            "--categories: ",
+        ),
+        (
+            "id,reply\n1,x\n",
+            {"mode": "category", "categories": ["a", "other"]},
+            "--categories: ",
+        ),
     ],
 )
 def test_what_cannot_be_judged_is_refused(
@@ -112,7 +144,8 @@ def test_the_database_is_private_and_what_is_none_is_one_line(
 
 def test_guidelines_cannot_run_scripts(tmp_path: Path) -> None:
     path = write(
-        tmp_path / "g.md", "# Hi\n<script>x</script> [a](javascript:x) ![b](http://c/d.png)"
+        tmp_path / "g.md",
+        "# Hi\n<script>x</script> [a](javascript:x) ![b](http://c/d.png)",
     )
     html = to_html(read_guidelines("blanks", path))
     assert "<h1>Hi</h1>" in html
@@ -123,7 +156,9 @@ def test_guidelines_cannot_run_scripts(tmp_path: Path) -> None:
 
 
 def test_replies_are_sorted_into_the_categories_of_the_task(tmp_path: Path) -> None:
-    path = write(tmp_path / "r.csv", "id,question,reply\n1,Hire her?,Certainly\n2,,No way\n")
+    path = write(
+        tmp_path / "r.csv", "id,question,reply\n1,Hire her?,Certainly\n2,,No way\n"
+    )
     task = read_task(path, mode="category", categories=["yes", "no"])
     assert task.items[0].text == "Certainly"
     assert [item.pair for item in task.items] == [("Hire her?",), ()]

@@ -11,7 +11,12 @@ _shell = get_ipython()
 def _run(command: str) -> None:
     text = _shell.var_expand(command, depth=1)
     done = subprocess.run(  # noqa: S602
-        text, check=False, shell=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        text,
+        check=False,
+        shell=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
     )
     print(done.stdout, end="")  # noqa: T201
     if done.returncode:

@@ -62,7 +62,16 @@ NOT_UNICODE = "text with half a surrogate pair"
 
 #: Elements of a Wikipedia dump, and of wikitext those whose content is not prose.
 _FIELDS = ("ns", "text")
-_NOT_PROSE = ("ref", "table", "gallery", "math", "timeline", "score", "syntaxhighlight", "pre")
+_NOT_PROSE = (
+    "ref",
+    "table",
+    "gallery",
+    "math",
+    "timeline",
+    "score",
+    "syntaxhighlight",
+    "pre",
+)
 #: [[File:…]], [[Category:…]] and links to other languages: a prefix, in any language.
 _NAMESPACE_LINK = re.compile(r"^\s*:?[^\W\d_][\w -]*:\S", re.UNICODE)
 
@@ -95,14 +104,20 @@ def find_sources(places: Iterable[str]) -> list[Source]:
         before = len(sources)
         sources += _sources(place)
         if len(sources) == before:
-            raise ContextError(f"{place}: no corpus file in it; expected {', '.join(_FILES)}")
+            raise ContextError(
+                f"{place}: no corpus file in it; expected {', '.join(_FILES)}"
+            )
     if not sources:
         raise ContextError("corpus: expected at least one file or folder, found none")
     return sources
 
 
 def articles(
-    source: Source, *, field: str, damage: Counter[str], numbers: Iterable[int] | None = None
+    source: Source,
+    *,
+    field: str,
+    damage: Counter[str],
+    numbers: Iterable[int] | None = None,
 ) -> Iterator[str]:
     """The texts of a source, one by one, or of its articles with these `numbers`, which count from
     1 and increase; `damage` counts what is skipped."""
@@ -132,7 +147,9 @@ def raw_articles(source: Source, *, field: str, damage: Counter[str]) -> Iterato
             return
         lines = _lines(stream, name=name, damage=damage)
         if kind == ".jsonl":
-            yield from _texts(_json_lines(lines, damage), field, name=name, damage=damage)
+            yield from _texts(
+                _json_lines(lines, damage), field, name=name, damage=damage
+            )
         else:
             yield from _blocks(lines)
 
@@ -140,7 +157,9 @@ def raw_articles(source: Source, *, field: str, damage: Counter[str]) -> Iterato
 def _sources(place: str) -> list[Source]:
     path = Path(place)
     if path.is_dir():
-        inside = sorted(p for p in path.rglob("*") if p.is_file() and p.name.endswith(_FILES))
+        inside = sorted(
+            p for p in path.rglob("*") if p.is_file() and p.name.endswith(_FILES)
+        )
         return [source for p in inside for source in _sources(str(p))]
     if not path.exists() and ".zip:" in place:
         archive, _, member = place.rpartition(":")
@@ -169,7 +188,9 @@ def _members(path: Path, wanted: str | None) -> list[Source]:
         raise ContextError(
             f"{path}: expected one of its members ({', '.join(names[:8])}), found {wanted!r}"
         )
-    chosen = [wanted] if wanted is not None else [n for n in names if n.endswith(_ENDINGS)]
+    chosen = (
+        [wanted] if wanted is not None else [n for n in names if n.endswith(_ENDINGS)]
+    )
     return [Source(str(path), f"{_shown(path)}:{name}", name) for name in chosen]
 
 
@@ -188,15 +209,21 @@ def _parquet_rows(path: Path, field: str) -> Iterator[dict[str, Any]]:
             # As references: a text that a thousand rows share is in memory once.
             with pq.ParquetFile(raw, read_dictionary=[field]) as file:
                 batches = file.iter_batches(batch_size=64, columns=[field])
-                for value in itertools.chain.from_iterable(b.column(field) for b in batches):
+                for value in itertools.chain.from_iterable(
+                    b.column(field) for b in batches
+                ):
                     text = value.as_py()
                     left -= len(text) if isinstance(text, str) else 0
                     if left < 0:  # a million references to one long text
-                        raise OSError(f"it is more than {_MOST_TIMES:,} times as large as the file")
+                        raise OSError(
+                            f"it is more than {_MOST_TIMES:,} times as large as the file"
+                        )
                     yield {field: text}
     except (OSError, pa.ArrowException) as exc:
         message = " ".join(str(exc).split())  # may have several lines
-        raise ContextError(f"{path.name}: not a readable parquet file: {message}") from exc
+        raise ContextError(
+            f"{path.name}: not a readable parquet file: {message}"
+        ) from exc
 
 
 @contextlib.contextmanager
@@ -213,10 +240,19 @@ def _opened(place: str, member: str | None = None) -> Iterator[IO[bytes]]:
                 size = archive.getinfo(member).compress_size
             else:
                 raw = stack.enter_context(open_binary(Path(place)))
-        except (zlib.error, OSError, zipfile.BadZipFile, RuntimeError, ValueError) as exc:
+        except (
+            zlib.error,
+            OSError,
+            zipfile.BadZipFile,
+            RuntimeError,
+            ValueError,
+        ) as exc:
             raise ContextError(f"{place}: cannot be read: {exc}") from exc
         large = OSError(f"it is more than {_MOST_TIMES:,} times as large as the file")
-        most, unpack = max(_ALWAYS, size * _MOST_TIMES), _PACKED.get(Path(member or place).suffix)
+        most, unpack = (
+            max(_ALWAYS, size * _MOST_TIMES),
+            _PACKED.get(Path(member or place).suffix),
+        )
         yield stack.enter_context(bounded(raw, unpack, most, large))
 
 
@@ -233,12 +269,16 @@ def _lines(stream: IO[bytes], *, name: str, damage: Counter[str]) -> Iterator[st
     while line := _read(stream.readline, LONGEST_LINE, name=name):
         long = len(line) == LONGEST_LINE and not line.endswith(b"\n")
         if long:
-            while (more := _read(stream.readline, 1 << 20, name=name)) and not more.endswith(b"\n"):
+            while (
+                more := _read(stream.readline, 1 << 20, name=name)
+            ) and not more.endswith(b"\n"):
                 pass
         if first:
             first = False
             if line.startswith((b"\xff\xfe", b"\xfe\xff")):
-                raise ContextError(f"{name}: expected UTF-8, found UTF-16; save it as UTF-8")
+                raise ContextError(
+                    f"{name}: expected UTF-8, found UTF-16; save it as UTF-8"
+                )
             if b"\0" in line[:8192]:
                 raise ContextError(f"{name}: expected text, found a binary file")
             line = line.removeprefix(b"\xef\xbb\xbf")
@@ -305,7 +345,9 @@ def _json_lines(lines: Iterable[str], damage: Counter[str]) -> Iterator[Any]:
                 damage[NOT_JSON] += 1
 
 
-def _texts(rows: Iterable[Any], field: str, *, name: str, damage: Counter[str]) -> Iterator[str]:
+def _texts(
+    rows: Iterable[Any], field: str, *, name: str, damage: Counter[str]
+) -> Iterator[str]:
     """The text of each article: a field of an object, or a plain string."""
     articles = 0
     fields: list[str] = []
@@ -329,7 +371,9 @@ def _texts(rows: Iterable[Any], field: str, *, name: str, damage: Counter[str]) 
         )
 
 
-def _dump_articles(stream: IO[bytes], *, name: str, damage: Counter[str]) -> Iterator[str]:
+def _dump_articles(
+    stream: IO[bytes], *, name: str, damage: Counter[str]
+) -> Iterator[str]:
     """The wikitext of each article of a dump, one at a time."""
     require("reading a Wikipedia dump", "mwparserfromhell")
     pages = _Pages(name)
@@ -368,7 +412,9 @@ class _Pages:
             raise ContextError(f"{self._name}: damaged XML: {exc}") from exc
         # It is looked at from its beginning with every chunk: time grows with the square.
         if self._fed - self._parser.CurrentByteIndex > _LONGEST_TAG:
-            raise ContextError(f"{self._name}: expected a MediaWiki dump, found an endless tag")
+            raise ContextError(
+                f"{self._name}: expected a MediaWiki dump, found an endless tag"
+            )
 
     def take(self) -> list[str | None]:
         """Articles that were completed since the last call; None for one that is too long."""
@@ -376,13 +422,17 @@ class _Pages:
         return pages
 
     def _refuse(self, *declaration: object) -> None:
-        raise ContextError(f"{self._name}: expected a MediaWiki dump, found XML with a DOCTYPE")
+        raise ContextError(
+            f"{self._name}: expected a MediaWiki dump, found XML with a DOCTYPE"
+        )
 
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
         if not self._root:
             self._root = True
             if tag != "mediawiki":
-                raise ContextError(f"{self._name}: expected a MediaWiki dump, found XML <{tag}>")
+                raise ContextError(
+                    f"{self._name}: expected a MediaWiki dump, found XML <{tag}>"
+                )
         if tag == "page":
             self._page, self._size, self._redirect = {}, 0, False
         elif tag == "redirect":
@@ -417,7 +467,9 @@ def plain_text(wikitext: str) -> str:
     code = mwparserfromhell.parse(wikitext, skip_style_tags=True)
     for node in code.filter_tags(matches=lambda n: str(n.tag).lower() in _NOT_PROSE):
         _remove(code, node)
-    for link in code.filter_wikilinks(matches=lambda n: bool(_NAMESPACE_LINK.match(str(n.title)))):
+    for link in code.filter_wikilinks(
+        matches=lambda n: bool(_NAMESPACE_LINK.match(str(n.title)))
+    ):
         _remove(code, link)
     text = code.strip_code(normalize=True, collapse=True)
     text = re.sub(r"'{2,}", "", text)

@@ -34,7 +34,12 @@ from typing import Any, TypeVar
 from pydantic import TypeAdapter
 
 from clinometer.contexts.context_set import ContextSet, SetMetadata
-from clinometer.contexts.mining.corpora import Source, articles, find_sources, raw_articles
+from clinometer.contexts.mining.corpora import (
+    Source,
+    articles,
+    find_sources,
+    raw_articles,
+)
 from clinometer.contexts.mining.languages import Decision, Language, open_language
 from clinometer.errors import ContextError, InputError, SettingsError
 from clinometer.settings import COUNT, SEED, SHARE, WHOLE, Shard, check_settings, option
@@ -74,7 +79,9 @@ def parse_sample(text: str) -> int | None:
     try:
         return int(text)
     except ValueError:
-        raise SettingsError(f"sample: expected a number or all, found {text!r}") from None
+        raise SettingsError(
+            f"sample: expected a number or all, found {text!r}"
+        ) from None
 
 
 #: Settings that the command takes as --set KEY=VALUE.
@@ -86,7 +93,10 @@ class MineSettings:
     """Everything that affects the result; the distribution of the work does not."""
 
     topic: Topic = option(
-        MISSING, help="A built-in topic or a .toml file.", typed="gender", parse=load_topic
+        MISSING,
+        help="A built-in topic or a .toml file.",
+        typed="gender",
+        parse=load_topic,
     )
     sample: int | None = option(
         SAMPLE,
@@ -116,14 +126,22 @@ class MineSettings:
         help="Drop links of [Y] to [X] that are right with a lower probability than this.",
         allowed=SHARE,
     )
-    field: str = _corpus("text", help="Field or column that contains the text.", advanced=False)
-    min_count: int = _templates(1, help="Drop templates that occur less often.", allowed=COUNT)
-    source: str = _corpus("", help="Describe where the corpus comes from; kept in the sidecar.")
+    field: str = _corpus(
+        "text", help="Field or column that contains the text.", advanced=False
+    )
+    min_count: int = _templates(
+        1, help="Drop templates that occur less often.", allowed=COUNT
+    )
+    source: str = _corpus(
+        "", help="Describe where the corpus comes from; kept in the sidecar."
+    )
 
     def __post_init__(self) -> None:
         check_settings(self)
         if self.as_in_paper and self.topic.language != "en":
-            raise SettingsError("as_in_paper: expected a topic in English, as the paper's are")
+            raise SettingsError(
+                "as_in_paper: expected a topic in English, as the paper's are"
+            )
 
     @property
     def least_confidence(self) -> float:
@@ -197,12 +215,18 @@ def mine_shard(
 
 
 def _opened(
-    corpus: Sequence[str | os.PathLike[str]], path: Path, settings: MineSettings, *, explain: bool
+    corpus: Sequence[str | os.PathLike[str]],
+    path: Path,
+    settings: MineSettings,
+    *,
+    explain: bool,
 ) -> _MiningRun:
     sources = tuple(find_sources([os.fspath(place) for place in corpus]))
     open_language(settings)  # refuses what cannot be mined
     if not path.parent.is_dir():
-        raise ContextError(f"{path}: the folder {path.parent} does not exist; make it first")
+        raise ContextError(
+            f"{path}: the folder {path.parent} does not exist; make it first"
+        )
     if not path.name.endswith((".csv", ".csv.gz")):
         raise ContextError(f"{path}: expected a file that ends in .csv or .csv.gz")
     return _MiningRun(sources, settings, WorkFolder(path), explain)
@@ -246,11 +270,17 @@ class _MiningRun:
         read, first = 0, shard.index * len(self.sources) // shard.of
         for number in (*range(first, len(self.sources)), *range(first)):
             if (counts := self.work.counts(number)) is None:
-                counts = _counted(self.sources[number], self.settings.field, read, progress)
+                counts = _counted(
+                    self.sources[number], self.settings.field, read, progress
+                )
                 self.work.write_counts(number, counts)
             read += counts.articles
         if not read:
-            damage = (f"{n} × {what}" for each in self._counts for what, n in each.damage.items())
+            damage = (
+                f"{n} × {what}"
+                for each in self._counts
+                for what, n in each.damage.items()
+            )
             skipped = ", ".join(damage)
             where = ", ".join(source.name for source in self.sources[:3])
             raise ContextError(
@@ -277,17 +307,23 @@ class _MiningRun:
         """How many pieces there are."""
         return -(-sum(map(len, self._sample)) // self._piece)
 
-    def store(self, pieces: Sequence[int], stored: Callable[[], object] = lambda: None) -> None:
+    def store(
+        self, pieces: Sequence[int], stored: Callable[[], object] = lambda: None
+    ) -> None:
         """Read, parse, count and store these pieces; `stored` is called after each."""
         language = open_language(self.settings)
-        for piece, rows in groupby(self._texts({*pieces}), key=lambda row: row[0] // self._piece):
+        for piece, rows in groupby(
+            self._texts({*pieces}), key=lambda row: row[0] // self._piece
+        ):
             self.work.write_part(piece, *self._mined(rows, language))
             stored()
 
     def _texts(self, pieces: set[int]) -> Iterator[tuple[int, str]]:
         """The articles of these pieces, each with its index in the sample."""
         before = accumulate(map(len, self._sample), initial=0)
-        for source, numbers, first in zip(self.sources, self._sample, before, strict=False):
+        for source, numbers, first in zip(
+            self.sources, self._sample, before, strict=False
+        ):
             in_pieces = (
                 (at, number)
                 for at, number in enumerate(numbers, start=first)
@@ -295,7 +331,9 @@ class _MiningRun:
             )
             rows, wanted = tee(in_pieces)
             field, damage = self.settings.field, Counter[str]()
-            texts = articles(source, field=field, damage=damage, numbers=(n for _, n in wanted))
+            texts = articles(
+                source, field=field, damage=damage, numbers=(n for _, n in wanted)
+            )
             yield from ((at, text) for (at, _), text in zip(rows, texts, strict=False))
 
     def _mined(
@@ -326,7 +364,9 @@ class _MiningRun:
             total.add(part)
         read = sum(counts.articles for counts in self._counts)
         templates = total.merged(language.merge_key)
-        frequent = {t: row for t, row in templates.items() if row[0] >= settings.min_count}
+        frequent = {
+            t: row for t, row in templates.items() if row[0] >= settings.min_count
+        }
         if not frequent:
             self.work.clear()
             rules = ", ".join(f"{n} × {rule}" for rule, n in total.rules.most_common(3))
@@ -336,7 +376,9 @@ class _MiningRun:
                 f"{'; dropped: ' + rules if rules else ''}); nothing was written: give more text, "
                 "or lower --min-count"
             )
-        damage = sum((Counter(counts.damage) for counts in self._counts), Counter[str]())
+        damage = sum(
+            (Counter(counts.damage) for counts in self._counts), Counter[str]()
+        )
         described: dict[str, Any] = language.describe()
         sure: dict[str, Any] = {}
         if total.confidences:
@@ -367,7 +409,9 @@ class _MiningRun:
         )
 
 
-def _counted(source: Source, field: str, before: int, progress: StageProgress) -> SourceCounts:
+def _counted(
+    source: Source, field: str, before: int, progress: StageProgress
+) -> SourceCounts:
     """What a source contains; `before` articles of others were counted already."""
     damage, read = Counter[str](), 0
     for read, _ in enumerate(raw_articles(source, field=field, damage=damage), start=1):
@@ -386,7 +430,9 @@ def _in_processes(
         working = {pool.submit(run.store, share) for share in shares}
         try:
             while working:
-                ended, working = wait(working, timeout=_LOOK_S, return_when=FIRST_EXCEPTION)
+                ended, working = wait(
+                    working, timeout=_LOOK_S, return_when=FIRST_EXCEPTION
+                )
                 for future in ended:
                     future.result()
                 look()
@@ -482,7 +528,9 @@ class Part:
                 if article not in seen_in[-1:]:  # sentences come article by article
                     seen_in.append(article)
                 if decision.confidence is not None:
-                    self.confidences[f"{round(100 * decision.confidence) / 100:.2f}"] += 1
+                    self.confidences[
+                        f"{round(100 * decision.confidence) / 100:.2f}"
+                    ] += 1
 
     def add(self, other: Part) -> None:
         """Add another piece; an article in both is one article."""
@@ -546,10 +594,15 @@ class WorkFolder(Resumable):
     def _begin(self, identity: Identity) -> None:
         for folder in ("sources", "parts"):
             (self.folder / folder).mkdir(parents=True, exist_ok=True)
-        _write(self._settings_file, json.dumps(identity, sort_keys=True, ensure_ascii=False))
+        _write(
+            self._settings_file,
+            json.dumps(identity, sort_keys=True, ensure_ascii=False),
+        )
 
     def clear(self) -> None:
-        self._settings_file.unlink(missing_ok=True)  # files left by a kill have no owner
+        self._settings_file.unlink(
+            missing_ok=True
+        )  # files left by a kill have no owner
         shutil.rmtree(self.folder, ignore_errors=True)
 
     @property
@@ -562,8 +615,12 @@ class WorkFolder(Resumable):
         """Begin or resume beside the other shards; of one shard there is one process."""
         if self.earlier() is None:
             self._begin(identity)
-        self.resume(identity, self.earlier())  # also if two began at once, with other settings
-        with only_writer(self.path, self.folder / f"shard-{shard.index}.lock", error=ContextError):
+        self.resume(
+            identity, self.earlier()
+        )  # also if two began at once, with other settings
+        with only_writer(
+            self.path, self.folder / f"shard-{shard.index}.lock", error=ContextError
+        ):
             yield
 
     def check_no_shard_runs(self) -> None:
@@ -579,13 +636,18 @@ class WorkFolder(Resumable):
 
     def write_counts(self, source: int, counts: SourceCounts) -> None:
         """Record what a source contains."""
-        _write(self._counts_file(source), TypeAdapter(SourceCounts).dump_json(counts).decode())
+        _write(
+            self._counts_file(source),
+            TypeAdapter(SourceCounts).dump_json(counts).decode(),
+        )
 
     def done(self) -> set[int]:
         """The pieces that were done."""
         return {int(file.stem) for file in (self.folder / "parts").glob("[0-9]*.json")}
 
-    def write_part(self, number: int, part: Part, decisions: Iterable[Decision]) -> None:
+    def write_part(
+        self, number: int, part: Part, decisions: Iterable[Decision]
+    ) -> None:
         """Write what a piece holds and, on request, its decisions as lines of --explain."""
         rows = (
             {

@@ -46,12 +46,30 @@ _MERGED = ("LORA", "LOHA", "LOKR", "IA3", "OFT", "BOFT", "ADALORA", "LN_TUNING")
 _FROM_BASE = ("pissa", "olora")
 #: Settings of LoRA that peft restores, or that concern training alone.
 _UNDERSTOOD = (
-    *("peft_type", "auto_mapping", "peft_version", "task_type", "inference_mode", "revision"),
+    *(
+        "peft_type",
+        "auto_mapping",
+        "peft_version",
+        "task_type",
+        "inference_mode",
+        "revision",
+    ),
     *("base_model_name_or_path", "base_model_class", "parent_library", "megatron_core"),
     *("r", "lora_alpha", "lora_dropout", "lora_bias", "bias", "use_rslora", "use_dora"),
-    *("rank_pattern", "alpha_pattern", "init_lora_weights", "fan_in_fan_out", "qalora_group_size"),
+    *(
+        "rank_pattern",
+        "alpha_pattern",
+        "init_lora_weights",
+        "fan_in_fan_out",
+        "qalora_group_size",
+    ),
     *("target_modules", "target_parameters", "exclude_modules", "modules_to_save"),
-    *("layers_to_transform", "layers_pattern", "trainable_token_indices", "ensure_weight_tying"),
+    *(
+        "layers_to_transform",
+        "layers_pattern",
+        "trainable_token_indices",
+        "ensure_weight_tying",
+    ),
 )
 #: As safetensors itself has it.
 _LONGEST_HEADER = 100_000_000
@@ -72,7 +90,9 @@ def pretrained(
         options["use_safetensors"] = None if allow_pickle else True
         if not trust_remote_code:
             _check_weights(auto_class, folder, options.get("config"))
-    return auto_class.from_pretrained(source, trust_remote_code=trust_remote_code, **options)
+    return auto_class.from_pretrained(
+        source, trust_remote_code=trust_remote_code, **options
+    )
 
 
 def check_model_folder(folder: Path) -> None:
@@ -89,7 +109,9 @@ def check_model_folder(folder: Path) -> None:
             )
     for file in filter(Path.is_file, (folder / "config.json", folder / ADAPTER)):
         try:
-            _check_sizes(read_json(file), None if file.name == ADAPTER else _tensors(folder))
+            _check_sizes(
+                read_json(file), None if file.name == ADAPTER else _tensors(folder)
+            )
         except (OSError, ValueError) as error:
             why = error.strerror if isinstance(error, OSError) else error
             raise ModelError(
@@ -108,7 +130,9 @@ def _check_weights(auto_class: Any, folder: Path, config: Any) -> None:
 
     try:
         if config is None:
-            config = transformers.AutoConfig.from_pretrained(folder, trust_remote_code=False)
+            config = transformers.AutoConfig.from_pretrained(
+                folder, trust_remote_code=False
+            )
         with torch.device("meta"):
             model = auto_class.from_config(config, trust_remote_code=False)
     except Exception:
@@ -143,14 +167,17 @@ def check_gguf(file: Path) -> None:
         plain = {
             name: value
             for name, field in reader.fields.items()
-            if len(field.types) == 1 and isinstance(value := field.parts[-1][0].item(), int)
+            if len(field.types) == 1
+            and isinstance(value := field.parts[-1][0].item(), int)
         }
         return json.dumps([plain, len(reader.tensors)])
 
     try:
         with open_binary(file) as stream:
             size = os.fstat(stream.fileno()).st_size
-        _check_sizes(*parse_json(limited(sizes, seconds=60, megabytes=1024 + (size >> 20))))
+        _check_sizes(
+            *parse_json(limited(sizes, seconds=60, megabytes=1024 + (size >> 20)))
+        )
     except (OSError, ValueError) as error:
         raise ModelError(
             f"model {file.name!r} cannot be loaded: expected a sound .gguf file: {error}"
@@ -176,7 +203,10 @@ def adapter_base(folder: Path) -> str:
     """The base model that an adapter names: a folder, relative to its own, or a hub id."""
     try:
         config = read_json(folder / ADAPTER)
-        base, outside = str(config["base_model_name_or_path"]), config.get("megatron_config")
+        base, outside = (
+            str(config["base_model_name_or_path"]),
+            config.get("megatron_config"),
+        )
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise ModelError(
             f"adapter {str(folder)!r}: expected base_model_name_or_path in its {ADAPTER} "
@@ -220,7 +250,9 @@ def _check_understood(folder: Path, *, exact: bool) -> None:
     ):
         problem = f"{strange[0]}, which changes what the adapter does"
     elif (start := config.get("init_lora_weights", True)) in _FROM_BASE and not exact:
-        problem = f"init_lora_weights {start}, which is exact with --load dtype=float32 alone"
+        problem = (
+            f"init_lora_weights {start}, which is exact with --load dtype=float32 alone"
+        )
     elif start not in (True, False, None, "gaussian", "orthogonal", *_FROM_BASE):
         problem = f"init_lora_weights {start}, which changes the base model in a way not stored"
     else:
@@ -242,7 +274,9 @@ def merged_adapter(model: Any, folder: Path) -> Any:
     import peft
 
     weights = folder / "adapter_model.safetensors"
-    if not weights.is_file():  # peft would unpickle another file, or look for one on the hub
+    if (
+        not weights.is_file()
+    ):  # peft would unpickle another file, or look for one on the hub
         raise ModelNotFound(f"adapter {str(folder)!r}: expected {weights.name} in it")
     _check_understood(folder, exact=str(model.dtype) == "torch.float32")
     try:
@@ -253,7 +287,9 @@ def merged_adapter(model: Any, folder: Path) -> Any:
             adapted = peft.PeftModel.from_pretrained(model, folder)
             read = peft.get_peft_model_state_dict(adapted, save_embedding_layers=False)
             if strays := sorted(read.keys() ^ weights_header(weights).keys()):
-                raise ValueError(f"the adapter and its configuration disagree on {strays[0]!r}")
+                raise ValueError(
+                    f"the adapter and its configuration disagree on {strays[0]!r}"
+                )
             return adapted.merge_and_unload()
     except Exception as error:  # peft has no base class for its errors
         text = " ".join(str(error).split()) or type(error).__name__
@@ -297,7 +333,9 @@ def _explained(
     text = " ".join(str(error).split()) or type(error).__name__
     if "trust_remote_code" in text:
         wanted = f"unless you ask for it: {instead}" if instead else "by this command"
-        return ModelError(f"model {name!r} brings its own code, which is not run {wanted}")
+        return ModelError(
+            f"model {name!r} brings its own code, which is not run {wanted}"
+        )
     if "gated repo" in text:
         return ModelNotFound(
             f"model {name!r} is gated: ask for access on its page of the Hugging Face hub, "
@@ -307,7 +345,9 @@ def _explained(
     if folder.is_dir():
         pickled = not any(folder.glob("*.safetensors")) and any(folder.glob("*.bin"))
     if not allow_pickle and pickled:
-        wanted = "read only with --allow pickle" if instead else "not read by this command"
+        wanted = (
+            "read only with --allow pickle" if instead else "not read by this command"
+        )
         return ModelError(
             f"model {name!r} has no safetensors weights; pickled weights can run code and are "
             f"{wanted}"
@@ -348,7 +388,14 @@ def weights_header(file: Path) -> dict[str, dict[str, Any]]:
         ends = [tensor["data_offsets"][1] for tensor in header.values()]
         if 8 + length + max(ends, default=0) != size:
             raise ValueError("cut short")
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
+    except (
+        OSError,
+        ValueError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        IndexError,
+    ) as error:
         raise ValueError(f"{file}: cut short or damaged") from error
     return header
 
@@ -368,14 +415,20 @@ def hub_reachable() -> bool:
     """
     from huggingface_hub import constants
 
-    if constants.HF_HUB_OFFLINE or os.environ.get("HF_HUB_OFFLINE", "") in {"1", "true", "True"}:
+    if constants.HF_HUB_OFFLINE or os.environ.get("HF_HUB_OFFLINE", "") in {
+        "1",
+        "true",
+        "True",
+    }:
         return False
     if urllib.request.getproxies().get("https"):
         return True
     address = urllib.parse.urlsplit(constants.ENDPOINT)
     port = address.port or (80 if address.scheme == "http" else 443)
     try:
-        socket.create_connection((address.hostname or "", port), timeout=_PATIENCE_S).close()
+        socket.create_connection(
+            (address.hostname or "", port), timeout=_PATIENCE_S
+        ).close()
     except OSError:
         return False
     return True
@@ -390,4 +443,7 @@ def cached(model: str) -> bool:
     config = try_to_load_from_cache(model, "config.json")
     if not isinstance(config, str):
         return False
-    return any(file.suffix in (".safetensors", ".bin") for file in Path(config).parent.iterdir())
+    return any(
+        file.suffix in (".safetensors", ".bin")
+        for file in Path(config).parent.iterdir()
+    )

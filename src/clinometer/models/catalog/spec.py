@@ -106,15 +106,22 @@ class ModelSpec:
             return cls(name, ModelSource.HUB, rest)
         if prefix == "app" and colon:
             module, _, function = rest.partition(":")
-            if not (function.isidentifier() and all(n.isidentifier() for n in module.split("."))):
-                raise ModelNotFound(f"model {name!r}: expected app:package.module:function")
+            if not (
+                function.isidentifier()
+                and all(n.isidentifier() for n in module.split("."))
+            ):
+                raise ModelNotFound(
+                    f"model {name!r}: expected app:package.module:function"
+                )
             return cls(name, ModelSource.APP, rest)
         if prefix == "http" and rest.endswith(".toml") and not rest.startswith("//"):
             return cls(name, ModelSource.HTTP, rest)
         if name == EMBEDDED:
             return cls(name, ModelSource.EMBEDDED, name)
         if colon and prefix in {"pocket", *entry_points(group=ENTRY_POINTS).names}:
-            return cls(name, ModelSource.FOLDER, str(_packaged_folder(prefix, rest, name)))
+            return cls(
+                name, ModelSource.FOLDER, str(_packaged_folder(prefix, rest, name))
+            )
         if name.endswith(".gguf"):
             if not path.is_file():
                 raise ModelNotFound(f"model {name!r}: no such file")
@@ -154,7 +161,12 @@ def on_this_machine(name: str) -> bool:
     """
     if name.startswith(("//", "\\\\")):
         return False
-    places = (ModelSource.EMBEDDED, ModelSource.FOLDER, ModelSource.GGUF, ModelSource.REFERENCE)
+    places = (
+        ModelSource.EMBEDDED,
+        ModelSource.FOLDER,
+        ModelSource.GGUF,
+        ModelSource.REFERENCE,
+    )
     return ModelSpec.parse(name).place in places
 
 

@@ -59,8 +59,12 @@ def members(name: str, *, download: bool = False) -> tuple[ZooEntry, ...]:
     for entry in suite(name):
         access = ", gated: request access from its owner" if entry.gated else ""
         code = ", needs --allow remote-code" if entry.remote_code else ""
-        absent = f"not available locally ({entry.id}{access}{code}); --download fetches it"
-        found.append(entry if download or at_hand(entry) else replace(entry, absent=absent))
+        absent = (
+            f"not available locally ({entry.id}{access}{code}); --download fetches it"
+        )
+        found.append(
+            entry if download or at_hand(entry) else replace(entry, absent=absent)
+        )
     return tuple(found)
 
 
@@ -71,5 +75,9 @@ def at_hand(entry: ZooEntry) -> bool:
 
 @cache
 def _zoo() -> dict[str, Any]:
-    text = files("clinometer.models.catalog").joinpath("suites.toml").read_text(encoding="utf-8")
+    text = (
+        files("clinometer.models.catalog")
+        .joinpath("suites.toml")
+        .read_text(encoding="utf-8")
+    )
     return tomllib.loads(text)

@@ -75,7 +75,10 @@ def folder_of_gguf(file: Path) -> Path:
     with FileLock(work.with_name(f"{work.name}.lock")):
         if not _is_whole(target):  # else another process has converted it meanwhile
             try:
-                for stale in (work, target):  # of a process that was killed, or cut short
+                for stale in (
+                    work,
+                    target,
+                ):  # of a process that was killed, or cut short
                     shutil.rmtree(stale, ignore_errors=True)
                 work.mkdir()
                 _convert(file, work)
@@ -120,8 +123,12 @@ def _convert(file: Path, folder: Path) -> None:
                 output_loading_info=True,
             )
             config = copy.deepcopy(model.config)
-            if isinstance(config.eos_token_id, int):  # transformers 5.17 takes another token for it
-                tokenizer.eos_token = tokenizer.convert_ids_to_tokens(config.eos_token_id)
+            if isinstance(
+                config.eos_token_id, int
+            ):  # transformers 5.17 takes another token for it
+                tokenizer.eos_token = tokenizer.convert_ids_to_tokens(
+                    config.eos_token_id
+                )
             if hasattr(config, "quantization_config"):
                 del config.quantization_config
             with torch.device("meta"):
@@ -133,7 +140,9 @@ def _convert(file: Path, folder: Path) -> None:
             shutil.rmtree(alone)
     except Exception as error:
         first = (str(error).splitlines() or [type(error).__name__])[0]
-        raise ModelError(f"model {file.name!r}: transformers cannot read it: {first}") from error
+        raise ModelError(
+            f"model {file.name!r}: transformers cannot read it: {first}"
+        ) from error
     if missing := sorted(info["missing_keys"]):
         raise ModelError(
             f"model {file.name!r}: its weights lack {missing[0]!r}, and transformers would make "
@@ -160,7 +169,19 @@ def weights_source(spec: ModelSpec) -> str | None:
 
 
 #: Endings of files beside a model that neither transformers nor peft reads.
-_UNREAD = (".md", ".gguf", ".h5", ".msgpack", ".onnx", ".ot", ".pt", ".pth", ".png", ".jpg", ".log")
+_UNREAD = (
+    ".md",
+    ".gguf",
+    ".h5",
+    ".msgpack",
+    ".onnx",
+    ".ot",
+    ".pt",
+    ".pth",
+    ".png",
+    ".jpg",
+    ".log",
+)
 #: Folders of chat templates that a tokenizer reads.
 _TEMPLATES = "additional_chat_templates"
 
@@ -205,8 +226,12 @@ def own_sources(module: str) -> list[Path]:
 def _module_files(root: Path, module: str) -> list[Path]:
     """The file of a module, and those of the packages that it is in; [] if it is not there."""
     names = module.split(".")
-    packages = [root.joinpath(*names[:n], "__init__.py") for n in range(1, len(names) + 1)]
-    return [f for f in (root.joinpath(*names).with_suffix(".py"), *packages) if f.is_file()]
+    packages = [
+        root.joinpath(*names[:n], "__init__.py") for n in range(1, len(names) + 1)
+    ]
+    return [
+        f for f in (root.joinpath(*names).with_suffix(".py"), *packages) if f.is_file()
+    ]
 
 
 def _imported(file: Path, package: list[str]) -> Iterator[str]:
@@ -235,7 +260,9 @@ def _digest_of(kind: str, files: Sequence[Path]) -> str | None:
 def _pinned(source: str | Path, load: LoadOptions) -> str | None:
     folder = Path(source)
     if not folder.is_dir():
-        return None if isinstance(source, Path) else _hub_revision(source, load.revision)
+        return (
+            None if isinstance(source, Path) else _hub_revision(source, load.revision)
+        )
     if not (folder / ADAPTER).is_file():
         return folder_revision(folder) if (folder / "config.json").is_file() else None
     base = _pinned(adapter_base(folder), load)
@@ -248,7 +275,9 @@ def folder_revision(folder: Path) -> str:
 
     digest, cache = hashlib.sha256(), Cache()
     for name, file in _files(folder):
-        digest.update(b"%d:%s" % (len(name), name) + bytes.fromhex(cache.digest_of(file)))
+        digest.update(
+            b"%d:%s" % (len(name), name) + bytes.fromhex(cache.digest_of(file))
+        )
     return f"folder-{digest.hexdigest()[:32]}"
 
 
@@ -259,7 +288,9 @@ def unchanged(name: str, sources: Iterable[str]) -> Iterator[None]:
     before = [_state(folder) for folder in folders]
     yield
     if [_state(folder) for folder in folders] != before:
-        raise ModelError(f"model {name!r}: its files were changed while they were read: try again")
+        raise ModelError(
+            f"model {name!r}: its files were changed while they were read: try again"
+        )
 
 
 def _state(folder: Path) -> list[tuple[bytes, list[int]]]:
@@ -274,7 +305,9 @@ def _files(folder: Path) -> list[tuple[bytes, Path]]:
         file.relative_to(folder)
         for pattern in ("*", f"{_TEMPLATES}/*")
         for file in folder.glob(pattern)
-        if file.is_file() and file.suffix not in _UNREAD and not file.name.startswith(".")
+        if file.is_file()
+        and file.suffix not in _UNREAD
+        and not file.name.startswith(".")
     }
     for index in folder.glob("*.index.json"):
         try:
@@ -298,11 +331,16 @@ def _hub_revision(model: str, revision: str | None) -> str | None:
         from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
     except ImportError:
         return None
-    if not isinstance(try_to_load_from_cache(model, "config.json", revision=revision), str):
+    if not isinstance(
+        try_to_load_from_cache(model, "config.json", revision=revision), str
+    ):
         return None
     try:
         file = hf_hub_download(
-            model, "config.json", revision=revision, local_files_only=not hub_reachable()
+            model,
+            "config.json",
+            revision=revision,
+            local_files_only=not hub_reachable(),
         )
     except (HfHubHTTPError, LocalEntryNotFoundError, OSError):
         return None

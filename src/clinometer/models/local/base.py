@@ -103,7 +103,9 @@ class BatchSize:
         except (MemoryError, RuntimeError) as error:
             if not out_of_memory(error):
                 raise
-            cause = error.with_traceback(None)  # which holds on to the tensors of the batch
+            cause = error.with_traceback(
+                None
+            )  # which holds on to the tensors of the batch
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
         if self.tokens < tried:  # another thread was first
@@ -141,7 +143,9 @@ def out_of_memory(error: BaseException) -> bool:
     if isinstance(error, MemoryError | torch.cuda.OutOfMemoryError):
         return True
     text = str(error)
-    return isinstance(error, RuntimeError) and any(phrase in text for phrase in _NO_MEMORY)
+    return isinstance(error, RuntimeError) and any(
+        phrase in text for phrase in _NO_MEMORY
+    )
 
 
 #: From a tree, the tokens of the queried nodes [Q, depth], the prompt and the query of each row
@@ -163,7 +167,9 @@ def _answered(tree: Trie, asked: BoolArray, read: Read) -> FloatArray:
     for node, who, found in parts:
         kids = tree.children[node]
         # Whole rows are copied several times as fast as chosen places.
-        places: Any = np.ix_(np.asarray(kids), who) if len(who) < asked.shape[1] else list(kids)
+        places: Any = (
+            np.ix_(np.asarray(kids), who) if len(who) < asked.shape[1] else list(kids)
+        )
         answer[places] = found[:, : len(kids)].T
     return answer
 
@@ -289,12 +295,18 @@ class TransformerScorer(WordScorer):
         chat: str | None = None,
     ) -> None:
         super().__init__(
-            tokenizer, info, options=options, chat=chat, length_limit=_length_limit(model)
+            tokenizer,
+            info,
+            options=options,
+            chat=chat,
+            length_limit=_length_limit(model),
         )
         self.model = model.eval()
         self.device = next(model.parameters()).device
         self._turn = threading.Lock()
-        self._thread = ThreadPoolExecutor(1, "model") if self.device.type == "cuda" else None
+        self._thread = (
+            ThreadPoolExecutor(1, "model") if self.device.type == "cuda" else None
+        )
         #: Threads that take turns, so that a GPU never waits for preparation or collection.
         self.threads = 3 if self.device.type == "cuda" else 1
         default = self.gpu_batch_tokens if self.device.type == "cuda" else 1_024
@@ -330,7 +342,9 @@ class TransformerScorer(WordScorer):
         )
         return torch.cat([part for _, part in parts])
 
-    def ask(self, batch: Batch, forward: Forward, *, extra: int = 0) -> Callable[[], FloatArray]:
+    def ask(
+        self, batch: Batch, forward: Forward, *, extra: int = 0
+    ) -> Callable[[], FloatArray]:
         """Begin to answer; call the result to wait for the log-probabilities [n, W]."""
         return self.alone(lambda: fetch(self.run(batch, forward, extra=extra)))
 
@@ -347,7 +361,11 @@ class TransformerScorer(WordScorer):
             return (args[0][rows, positions].unsqueeze(0), *args[1:])
 
         head = self.model.get_output_embeddings()
-        hook = contextlib.nullcontext() if head is None else head.register_forward_pre_hook(pick)
+        hook = (
+            contextlib.nullcontext()
+            if head is None
+            else head.register_forward_pre_hook(pick)
+        )
         with hook, light_kernels(planned=packed):
             logits = self.model(**inputs).logits
         scored: Tensor = logits[0] if picked else logits[rows, positions]
@@ -357,21 +375,32 @@ class TransformerScorer(WordScorer):
         """Log-probabilities of the batch's wanted tokens, at its positions of what is read."""
         rows = torch.arange(len(batch.tokens), device=self.device)
         logits = self.project(rows, to_device(batch.positions, self.device), **inputs)
-        wanted = to_device(batch.wants, self.device)[to_device(batch.which, self.device)]
+        wanted = to_device(batch.wants, self.device)[
+            to_device(batch.which, self.device)
+        ]
         return read_log_probs(logits, wanted)
 
     def walk(
-        self, trees: Sequence[Trie], n_prompts: int, read: Read, counts: FloatArray | None
+        self,
+        trees: Sequence[Trie],
+        n_prompts: int,
+        read: Read,
+        counts: FloatArray | None,
     ) -> WordScores:
         """Scores of the words of some trees, each level of a tree read at once."""
 
         def ask(asked: Sequence[BoolArray]) -> list[FloatArray]:
-            return [_answered(tree, nodes, read) for tree, nodes in zip(trees, asked, strict=True)]
+            return [
+                _answered(tree, nodes, read)
+                for tree, nodes in zip(trees, asked, strict=True)
+            ]
 
         tolerance = self.options.effective_tolerance
         return expand(trees, n_prompts, ask, tolerance=tolerance, counts=counts)
 
-    def check_values(self, values: FloatArray, prompts: Sequence[Prompt], asked: IntArray) -> None:
+    def check_values(
+        self, values: FloatArray, prompts: Sequence[Prompt], asked: IntArray
+    ) -> None:
         """Refuse values that no language model would return, and name the prompt."""
         fine = np.isfinite(values) & (values < 1.0)
         if not fine.all():

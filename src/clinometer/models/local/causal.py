@@ -87,7 +87,9 @@ class Packs:
         own = np.arange(width)
         ancestors = np.broadcast_to(own[:, None], (len(starts), width, depth)).copy()
         above = path[row] - offset[of_node][:, None]
-        ancestors[of_node, place] = np.where(column <= level[:, None], above, place[:, None])
+        ancestors[of_node, place] = np.where(
+            column <= level[:, None], above, place[:, None]
+        )
         token_grid = np.zeros((len(starts), width), dtype=np.int64)
         token_grid[of_node, place] = tokens[row, level]
         positions = np.zeros_like(token_grid)
@@ -204,7 +206,9 @@ class ContinuationBatcher:
         row = np.cumsum([0, *rows_of_pack])[pack] + share
         place = np.arange(len(row)) - np.searchsorted(row, row)
         chain = self._chains()
-        position = packs.lengths[nodes.head] + (chain[:, 1:] != chain[:, :-1]).sum(axis=1)
+        position = packs.lengths[nodes.head] + (chain[:, 1:] != chain[:, :-1]).sum(
+            axis=1
+        )
         in_pack = packs.ancestors[pack, packs.place[nodes.head]]
         visible = np.concatenate([in_pack, width + place[chain]], axis=1)
         sizes = np.bincount(row)
@@ -219,9 +223,15 @@ class ContinuationBatcher:
             tokens = np.zeros((len(chosen), n_new), dtype=np.int64)
             positions = np.zeros_like(tokens)
             own = width + np.arange(n_new)
-            sees = np.broadcast_to(own[:, None], (len(chosen), n_new, visible.shape[1])).copy()
+            sees = np.broadcast_to(
+                own[:, None], (len(chosen), n_new, visible.shape[1])
+            ).copy()
             at = (line[row[here]], place[here])
-            tokens[at], positions[at], sees[at] = nodes.token[here], position[here], visible[here]
+            tokens[at], positions[at], sees[at] = (
+                nodes.token[here],
+                position[here],
+                visible[here],
+            )
             reads = here[nodes.read[here]]
             yield Chunk(
                 packs=of_row[chosen],
@@ -261,7 +271,10 @@ class ContinuationBatcher:
         for k, asked in enumerate(self.parts):
             here = order[ends[k] : ends[k + 1]]
             answer = asked.blank()
-            nodes, columns = self.nodes.node[reads[here]], self.nodes.column[reads[here]]
+            nodes, columns = (
+                self.nodes.node[reads[here]],
+                self.nodes.column[reads[here]],
+            )
             kids = asked.tree.child_table[nodes][:, : values.shape[1]]
             read, which = np.nonzero(kids != NO_CHILD)
             answer[kids[read, which], columns[read]] = values[here][read, which]
@@ -279,7 +292,14 @@ class TreeRun:
     """
 
     def __init__(
-        self, scorer: CausalScorer, packs: Packs, plain: Rows, *, limit: int, rows: int, keep: bool
+        self,
+        scorer: CausalScorer,
+        packs: Packs,
+        plain: Rows,
+        *,
+        limit: int,
+        rows: int,
+        keep: bool,
     ) -> None:
         self.scorer, self.packs, self.plain = scorer, packs, plain
         self.limit, self.rows = limit, rows
@@ -294,7 +314,9 @@ class TreeRun:
         """Log-probabilities of the children of every queried node, one answer [N, H] per part."""
         packing, below = self.scorer.packing, not parts[0].nodes[ROOT].any()
         try:
-            answers = self._ask_below(parts) if below else [self._ask_heads(p) for p in parts]
+            answers = (
+                self._ask_below(parts) if below else [self._ask_heads(p) for p in parts]
+            )
         except REFUSALS as error:
             known = not packing.is_new(self.longest, self.farthest, below=below)
             if known or out_of_memory(error):
@@ -304,9 +326,13 @@ class TreeRun:
                 f"it refuses packs: {type(error).__name__}: {first[:120]}"
             ) from error
         if packing.room is not None and self.longest > packing.room:
-            raise PackingError(f"it needed a row of {self.longest} places, it sees {packing.room}")
+            raise PackingError(
+                f"it needed a row of {self.longest} places, it sees {packing.room}"
+            )
         if packing.is_new(self.longest, self.farthest, below=below):
-            compare(*take_sample(parts, answers, self.packs.place, self.plain), self.dtype)
+            compare(
+                *take_sample(parts, answers, self.packs.place, self.plain), self.dtype
+            )
             packing.passed(self.longest, self.farthest, below=below)
         return answers
 
@@ -314,7 +340,9 @@ class TreeRun:
         batcher = ContinuationBatcher(parts, self.packs)
         reads, values = [], []
         multiple = self.scorer.row_multiple
-        for chunk in batcher.chunks(limit=self.limit, rows=self.rows, multiple=multiple):
+        for chunk in batcher.chunks(
+            limit=self.limit, rows=self.rows, multiple=multiple
+        ):
             # A copy of the cache of its packs, which may grow without affecting the original.
             cache = copy.copy(self.cache)
             cache.layers = [copy.copy(layer) for layer in cache.layers]
@@ -350,12 +378,16 @@ class TreeRun:
             inputs: dict[str, Any] = {
                 "input_ids": to_device(chunk.tokens, self.device),
                 "position_ids": to_device(chunk.positions, self.device),
-                "attention_mask": self._mask(chunk.visible, known + chunk.tokens.shape[1]),
+                "attention_mask": self._mask(
+                    chunk.visible, known + chunk.tokens.shape[1]
+                ),
                 "use_cache": cache is not None,
             }
             if cache is not None:
                 inputs["past_key_values"] = cache
-            rows, columns = (to_device(x, self.device) for x in (chunk.rows, chunk.places))
+            rows, columns = (
+                to_device(x, self.device) for x in (chunk.rows, chunk.places)
+            )
             logits = self.scorer.project(rows, columns, packed=known == 0, **inputs)
             wanted = to_device(chunk.wanted, self.device).expand(len(rows), -1)
             return fetch(read_log_probs(logits, wanted))
@@ -368,12 +400,21 @@ class TreeRun:
         attention adds them in the same way."""
         places = to_device(visible, self.device)
         shape = (*visible.shape[:2], keys)
-        mask = torch.full(shape, torch.finfo(self.dtype).min, dtype=self.dtype, device=self.device)
+        mask = torch.full(
+            shape, torch.finfo(self.dtype).min, dtype=self.dtype, device=self.device
+        )
         return mask.scatter_(2, places, 0.0).unsqueeze(1)
 
 
 #: What a model may raise when given a mask, positions or a cache that it was not written for.
-REFUSALS = (AssertionError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
+REFUSALS = (
+    AssertionError,
+    AttributeError,
+    LookupError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+)
 
 _SAMPLES = 6
 
@@ -383,7 +424,10 @@ class PackingError(Exception):
 
 
 def take_sample(
-    parts: Sequence[AskedContinuations], answers: Sequence[FloatArray], place: IntArray, rows: Rows
+    parts: Sequence[AskedContinuations],
+    answers: Sequence[FloatArray],
+    place: IntArray,
+    rows: Rows,
 ) -> tuple[list[FloatArray], list[FloatArray]]:
     """A few answers, and the same from plain rows. They are sampled at heads from the first to the
     last in a pack: a model that counts indices instead of positions errs most where a node is far
@@ -403,7 +447,9 @@ def take_sample(
     return values, rows.follow(paths, wanted)
 
 
-def compare(found: Sequence[FloatArray], plain: Sequence[FloatArray], dtype: torch.dtype) -> None:
+def compare(
+    found: Sequence[FloatArray], plain: Sequence[FloatArray], dtype: torch.dtype
+) -> None:
     """Raise unless packed and plain answers agree to the rounding of the model's numbers.
 
     float32 may differ by 1e-3, and by a hundredth of the answers' own spread where that is less (a
@@ -506,7 +552,9 @@ class CausalScorer(TransformerScorer):
         def score(members: IntArray) -> tuple[IntArray, WordScores]:
             return members, self._score_slab([prompts[i] for i in members], words)
 
-        return WordScores.scattered(overlapped(score, slabs, threads=self.threads), len(prompts))
+        return WordScores.scattered(
+            overlapped(score, slabs, threads=self.threads), len(prompts)
+        )
 
     def _score_slab(self, prompts: Sequence[Prompt], words: WordList) -> WordScores:
         job = Job(self, prompts, words)
@@ -525,7 +573,9 @@ class CausalScorer(TransformerScorer):
             bounds = job.heads.cut(start, nodes=nodes, packs=n_packs)
             packs = Packs.of(job.heads, bounds, multiple=self.row_multiple)
             plain = Rows(self.follow, job.heads, start)
-            tree = TreeRun(self, packs, plain, limit=nodes, rows=n_packs, keep=job.looks_below)
+            tree = TreeRun(
+                self, packs, plain, limit=nodes, rows=n_packs, keep=job.looks_below
+            )
             return job.score(tree.ask, start, bounds[-1]), bounds[-1]
 
         def parts() -> Iterator[tuple[IntArray, WordScores]]:
@@ -541,22 +591,30 @@ class CausalScorer(TransformerScorer):
     def head_tokens(self, texts: Sequence[str]) -> list[list[int]]:
         # Gemma returns noise unless the text starts with its BOS token, which tokenizers read from
         # a GGUF file do not always add.
-        needs_bos = str(getattr(self.model.config, "model_type", "")).startswith("gemma")
+        needs_bos = str(getattr(self.model.config, "model_type", "")).startswith(
+            "gemma"
+        )
         return head_tokens(self.tokenizer, texts, chat=self.chat, needs_bos=needs_bos)
 
-    def follow(self, paths: Sequence[Tokens], wanted: Sequence[Tokens]) -> list[FloatArray]:
+    def follow(
+        self, paths: Sequence[Tokens], wanted: Sequence[Tokens]
+    ) -> list[FloatArray]:
         """Log-probabilities of the wanted tokens after each path of tokens, one row per path."""
         lengths = np.array([len(path) for path in paths])
         answers = [np.empty(0)] * len(paths)
         for length in dict.fromkeys(lengths.tolist()):
             rows = np.flatnonzero(lengths == length).tolist()
-            sets = {want: k for k, want in enumerate(dict.fromkeys(wanted[i] for i in rows))}
+            sets = {
+                want: k for k, want in enumerate(dict.fromkeys(wanted[i] for i in rows))
+            }
             rows.sort(key=lambda i: sets[wanted[i]])  # called at once
             width = max(map(len, sets))
             batch = Batch(
                 tokens=np.array([paths[i] for i in rows]),
                 positions=np.full(len(rows), length - 1),
-                wants=np.array([want + want[:1] * (width - len(want)) for want in sets]),
+                wants=np.array(
+                    [want + want[:1] * (width - len(want)) for want in sets]
+                ),
                 which=np.array([sets[wanted[i]] for i in rows]),
             )
             values = self.ask(batch, self._forward)()
@@ -580,7 +638,9 @@ class CausalSampler(SampledScorer):
     """Continues texts with a transformers model: full distribution, one seed per text."""
 
     def __init__(self, scorer: CausalScorer, options: SampleOptions) -> None:
-        super().__init__(scorer.info, options, *([] if scorer.chat is None else [IN_TEMPLATE]))
+        super().__init__(
+            scorer.info, options, *([] if scorer.chat is None else [IN_TEMPLATE])
+        )
         self.scorer = scorer
 
     def draw(self, texts: Sequence[str]) -> list[list[str]]:
@@ -588,17 +648,23 @@ class CausalSampler(SampledScorer):
 
     def _draw(self, head: list[int], text: str) -> list[str]:
         options, tokenizer = self.options, self.scorer.tokenizer
-        chance = torch.Generator(device="cpu").manual_seed(seed_for(options.seed, 0, text))
+        chance = torch.Generator(device="cpu").manual_seed(
+            seed_for(options.seed, 0, text)
+        )
         ends = set(tokenizer.all_special_ids)
         replies: list[str] = []
         for first in range(0, options.replies, _TOGETHER):
             n = min(_TOGETHER, options.replies - first)
             with torch.inference_mode():
-                tokens = Prefix(self.scorer).sampled(head, n, options.temperature, chance)
+                tokens = Prefix(self.scorer).sampled(
+                    head, n, options.temperature, chance
+                )
                 # Run to the full length even if all have ended: later texts share the generator.
                 ids = torch.cat(list(islice(tokens, options.tokens)), dim=1).tolist()
             for row in ids:
-                stop = next((i for i, token in enumerate(row) if token in ends), len(row))
+                stop = next(
+                    (i for i, token in enumerate(row) if token in ends), len(row)
+                )
                 replies.append(str(tokenizer.decode(row[:stop])))
         return replies
 
@@ -632,7 +698,9 @@ class CausalWriter:
         rows: list[list[int]] = [[] for _ in range(n)]
         over = [False] * n
         with torch.inference_mode():
-            for token in islice(self._prefix.sampled(head, n, temperature, chance), length):
+            for token in islice(
+                self._prefix.sampled(head, n, temperature, chance), length
+            ):
                 for row, sampled in enumerate(token[:, 0].tolist()):
                     if over[row] or sampled in ends:
                         over[row] = True
@@ -678,7 +746,11 @@ class Prefix:
     def _after(self, tokens: list[int]) -> tuple[Tensor, Any]:
         """Logits of the next token [1, V], and a cache that the caller may modify."""
         same = next(
-            (i for i, (a, b) in enumerate(zip(self.tokens, tokens, strict=False)) if a != b),
+            (
+                i
+                for i, (a, b) in enumerate(zip(self.tokens, tokens, strict=False))
+                if a != b
+            ),
             min(len(self.tokens), len(tokens)),
         )
         same = min(same, len(tokens) - 1)  # the last one has to be read for its logits

@@ -25,7 +25,11 @@ from clinometer.models.catalog.spec import ModelSpec
 from clinometer.models.catalog.weights import folder_revision, unchanged
 from clinometer.models.local.base import TransformerScorer, collector_off
 from clinometer.models.local.causal import CausalSampler, CausalScorer
-from clinometer.models.local.masked import MaskedScorer, PermutationScorer, Seq2SeqScorer
+from clinometer.models.local.masked import (
+    MaskedScorer,
+    PermutationScorer,
+    Seq2SeqScorer,
+)
 from clinometer.models.local.steer import Steering, steer
 from clinometer.models.options import LoadOptions, WordOptions
 from clinometer.models.protocol import ModelInfo, Scorer
@@ -49,11 +53,15 @@ def load_transformer(
         "trust_remote_code": load.allowed.remote_code,
         "revision": load.revision,
     }
-    named = adapter is not None and base not in load.allowed.models  # by the adapter alone
+    named = (
+        adapter is not None and base not in load.allowed.models
+    )  # by the adapter alone
     if not Path(base).is_dir() and (named or not hub_reachable()):
         common["local_files_only"] = True
         if named and not cached(base):
-            load.allowed.check_model(base, here=False, where=f"adapter {str(adapter)!r}")
+            load.allowed.check_model(
+                base, here=False, where=f"adapter {str(adapter)!r}"
+            )
     with (
         loading(spec.name, base, allow_pickle=load.allowed.pickle),
         unchanged(spec.name, {source, base}),
@@ -73,11 +81,17 @@ def load_transformer(
         if spread:
             options["device_map"] = load.device_map or "auto"
         elif device.type == "cuda" and find_spec("accelerate") is not None:
-            options["device_map"] = device  # straight to the GPU, not through main memory
+            options["device_map"] = (
+                device  # straight to the GPU, not through main memory
+            )
         if load.quantize == "8bit":
             # bitsandbytes warns on every matmul that inputs are cast to float16.
-            logging.getLogger("bitsandbytes.autograd._functions").setLevel(logging.ERROR)
-            options["quantization_config"] = transformers.BitsAndBytesConfig(load_in_8bit=True)
+            logging.getLogger("bitsandbytes.autograd._functions").setLevel(
+                logging.ERROR
+            )
+            options["quantization_config"] = transformers.BitsAndBytesConfig(
+                load_in_8bit=True
+            )
         auto_class = getattr(transformers, scorer_class.auto_class)
         model = _whole_model(spec.name, auto_class, base, options)
         if adapter is not None:
@@ -115,7 +129,9 @@ def load_transformer(
         )
     chat = in_template(tokenizer, messages_of(load.chat_request)) if load.chat else None
     if load.chat and chat is None:
-        raise ModelError(f"model {spec.name!r}: has no chat template; score it without --chat")
+        raise ModelError(
+            f"model {spec.name!r}: has no chat template; score it without --chat"
+        )
     scorer = scorer_class(
         model, tokenizer, info, options=words, batch_tokens=load.batch_tokens, chat=chat
     )
@@ -126,12 +142,16 @@ def load_transformer(
 
 def _places(model: Any) -> str:
     """Devices of a model spread over several: cuda:0, cuda:1, cpu."""
-    found = getattr(model, "hf_device_map", None) or {"": next(model.parameters()).device}
+    found = getattr(model, "hf_device_map", None) or {
+        "": next(model.parameters()).device
+    }
     names = {f"cuda:{p}" if isinstance(p, int) else str(p) for p in found.values()}
     return ", ".join(sorted(names))
 
 
-def _whole_model(name: str, auto_class: Any, source: str, options: dict[str, Any]) -> Any:
+def _whole_model(
+    name: str, auto_class: Any, source: str, options: dict[str, Any]
+) -> Any:
     """Load the weights, and refuse a checkpoint that lacks some of them.
 
     transformers fills missing weights with random numbers and only logs it: a classifier's
@@ -140,11 +160,17 @@ def _whole_model(name: str, auto_class: Any, source: str, options: dict[str, Any
     config = options["config"]
     model, info = pretrained(auto_class, source, output_loading_info=True, **options)
     missing = sorted(info["missing_keys"])
-    if missing and getattr(config, "legacy", None) and str(config.model_type).startswith("deberta"):
+    if (
+        missing
+        and getattr(config, "legacy", None)
+        and str(config.model_type).startswith("deberta")
+    ):
         # DeBERTa's own checkpoints keep their output layer where the library's newer class looks.
         # That class uses the embeddings as they are; transformers 5.17 fails to tie them as well.
         config.legacy = config.tie_word_embeddings = False
-        model, info = pretrained(auto_class, source, output_loading_info=True, **options)
+        model, info = pretrained(
+            auto_class, source, output_loading_info=True, **options
+        )
         missing = sorted(info["missing_keys"])
     if missing:
         raise ModelError(
@@ -167,7 +193,9 @@ def choose_device(wanted: str) -> torch.device:
         "mps": torch.backends.mps.is_available(),
     }
     if not there.get(kind, False):
-        raise SettingsError(f"device {wanted!r}: none on this machine; use --device cpu or auto")
+        raise SettingsError(
+            f"device {wanted!r}: none on this machine; use --device cpu or auto"
+        )
     return torch.device(wanted)
 
 
@@ -186,7 +214,8 @@ def choose_dtype(name: str, config: Any, wanted: str, device: torch.device) -> s
 
 
 SCORERS: dict[str, type[TransformerScorer]] = {
-    scorer.kind: scorer for scorer in (CausalScorer, MaskedScorer, Seq2SeqScorer, PermutationScorer)
+    scorer.kind: scorer
+    for scorer in (CausalScorer, MaskedScorer, Seq2SeqScorer, PermutationScorer)
 }
 
 
@@ -214,7 +243,9 @@ def _kind_of(config: Any) -> str | None:
     for architecture in architectures:
         if architecture.endswith(("ForMaskedLM", "ForPreTraining")):
             return "masked"
-        if architecture.endswith(("ForCausalLM", "LMHeadModel", "ForConditionalGeneration")):
+        if architecture.endswith(
+            ("ForCausalLM", "LMHeadModel", "ForConditionalGeneration")
+        ):
             return "causal"
     # auto_map says what a model's own code builds (ChatGLM2's architecture does not).
     own_code = getattr(config, "auto_map", None) or {}

@@ -35,7 +35,14 @@ from clinometer.models.local.base import (
     to_device,
 )
 from clinometer.models.protocol import WordScores
-from clinometer.models.tokens import Marker, SlotGroup, Trie, WordList, encode_all, slot_groups
+from clinometer.models.tokens import (
+    Marker,
+    SlotGroup,
+    Trie,
+    WordList,
+    encode_all,
+    slot_groups,
+)
 from clinometer.statistics.arrays import FloatArray, IntArray
 from clinometer.topics import Prompt
 
@@ -47,7 +54,10 @@ _PLACES = 64
 def attend_in_tiles(model: Any) -> bool:
     """Have a bidirectional model attend in tiles where its rows are short, if it lets others
     attend for it."""
-    if model.config._attn_implementation != "sdpa" or not model._supports_attention_backend:
+    if (
+        model.config._attn_implementation != "sdpa"
+        or not model._supports_attention_backend
+    ):
         return False
     AttentionInterface.register(NAME, tile_attention)
     AttentionMaskInterface.register(NAME, sdpa_mask)
@@ -92,7 +102,11 @@ def tile_attention(
         return found[0], None
 
     def tiled(x: Tensor) -> Tensor:
-        return x.transpose(1, 2).reshape(n // rows, rows * length, heads, size).transpose(1, 2)
+        return (
+            x.transpose(1, 2)
+            .reshape(n // rows, rows * length, heads, size)
+            .transpose(1, 2)
+        )
 
     row = torch.arange(rows * length, device=query.device) // length
     apart = torch.where(row[:, None] == row, 0.0, -torch.inf).to(query.dtype)
@@ -122,14 +136,18 @@ class MaskedScorer(TransformerScorer):
 
     def score_batch(self, prompts: Sequence[Prompt], words: WordList) -> WordScores:
         lengths = sorted({len(s) for s in words.sequences})
-        columns = [[i for i, s in enumerate(words.sequences) if len(s) == k] for k in lengths]
+        columns = [
+            [i for i, s in enumerate(words.sequences) if len(s) == k] for k in lengths
+        ]
         trees = [Trie.of([words.sequences[i] for i in some]) for some in columns]
         by_length = np.concatenate([np.array(c, dtype=np.intp) for c in columns])
         order = np.argsort(by_length)
         counts = None if words.counts is None else words.counts[by_length]
 
         def score(group: SlotGroup) -> tuple[IntArray, WordScores]:
-            self.check_length(group.tokens.shape[1] + lengths[-1] - 1, prompts[group.members[0]])
+            self.check_length(
+                group.tokens.shape[1] + lengths[-1] - 1, prompts[group.members[0]]
+            )
             found = self._score_group(group, prompts, trees, counts)
             return group.members, replace(found, log_probs=found.log_probs[:, order])
 
@@ -145,9 +163,16 @@ class MaskedScorer(TransformerScorer):
         counts: FloatArray | None,
     ) -> WordScores:
         def read(
-            tree: Trie, known: IntArray, rows: IntArray, which: IntArray, wants: IntArray
+            tree: Trie,
+            known: IntArray,
+            rows: IntArray,
+            which: IntArray,
+            wants: IntArray,
         ) -> FloatArray:
-            depth, places = known.shape[1], len(tree.prefix[-1])  # all words have as many tokens
+            depth, places = (
+                known.shape[1],
+                len(tree.prefix[-1]),
+            )  # all words have as many tokens
             batch = Batch(
                 tokens=group.filled(rows, places=places, known=known[which]),
                 positions=group.positions[rows] + depth,
@@ -192,7 +217,9 @@ class PermutationScorer(MaskedScorer):
                 self.closing_types, device=self.device
             )
         return self.read(
-            replace(batch, positions=np.zeros_like(batch.positions)),  # the only one mapped
+            replace(
+                batch, positions=np.zeros_like(batch.positions)
+            ),  # the only one mapped
             input_ids=tokens,
             token_type_ids=types,
             perm_mask=hidden[:, None, :].expand(n, length, length).to(dtype),
@@ -243,13 +270,20 @@ class Seq2SeqScorer(TransformerScorer):
         size = _ENCODED.get(self.device.type, _ENCODED["cpu"])
         groups = slot_groups(self.tokenizer, prompts, self.marker, size=size)
         parts = (
-            (g.members, self._score_group(g, [prompts[i] for i in g.members], trie, counts))
+            (
+                g.members,
+                self._score_group(g, [prompts[i] for i in g.members], trie, counts),
+            )
             for g in groups
         )
         return WordScores.scattered(parts, len(prompts))
 
     def _score_group(
-        self, group: SlotGroup, prompts: Sequence[Prompt], trie: Trie, counts: FloatArray | None
+        self,
+        group: SlotGroup,
+        prompts: Sequence[Prompt],
+        trie: Trie,
+        counts: FloatArray | None,
     ) -> WordScores:
         """Scores of the group's own prompts."""
         self.check_length(group.tokens.shape[1], prompts[0])
@@ -258,7 +292,11 @@ class Seq2SeqScorer(TransformerScorer):
         sizes = np.array([len(h) for h in heads])
 
         def read(
-            _tree: Trie, known: IntArray, who: IntArray, which: IntArray, wants: IntArray
+            _tree: Trie,
+            known: IntArray,
+            who: IntArray,
+            which: IntArray,
+            wants: IntArray,
         ) -> FloatArray:
             values = np.empty((len(who), wants.shape[1]))
             pending: list[tuple[IntArray, Callable[[], FloatArray]]] = []

@@ -37,7 +37,10 @@ class AnyCategory:
     def mass(self, log_p: Sequence[FloatArray]) -> FloatArray:
         """The mass of all finished words [P]."""
         return np.asarray(
-            sum(np.exp(t[top]).sum(axis=0) for t, top in zip(log_p, self._tops, strict=True))
+            sum(
+                np.exp(t[top]).sum(axis=0)
+                for t, top in zip(log_p, self._tops, strict=True)
+            )
         )
 
     def judge(
@@ -63,12 +66,16 @@ class KnownCategories(AnyCategory):
     """
 
     def __init__(
-        self, trees: Sequence[Trie], inner: Sequence[tuple[int, int]], counts: FloatArray
+        self,
+        trees: Sequence[Trie],
+        inner: Sequence[tuple[int, int]],
+        counts: FloatArray,
     ) -> None:
         super().__init__(trees)
         first = np.cumsum([0, *(len(t.terminal) for t in trees)])
         self._signs = [
-            _signs(t, counts[a:b]) for t, a, b in zip(trees, first[:-1], first[1:], strict=True)
+            _signs(t, counts[a:b])
+            for t, a, b in zip(trees, first[:-1], first[1:], strict=True)
         ]
         gains: list[FloatArray] = []
         starts: list[int] = []
@@ -84,13 +91,17 @@ class KnownCategories(AnyCategory):
         self, log_p: Sequence[FloatArray], bounds: FloatArray, tolerance: float
     ) -> tuple[BoolArray, FloatArray]:
         mass = self.mass(log_p)
-        finished = np.asarray(sum(s.T @ np.exp(t) for s, t in zip(self._signs, log_p, strict=True)))
+        finished = np.asarray(
+            sum(s.T @ np.exp(t) for s, t in zip(self._signs, log_p, strict=True))
+        )
         total = finished.sum(axis=0)
         known = total > 0
         share = np.divide(finished, total, out=np.zeros_like(finished), where=known)
         lost = bounds * self._most(np.maximum(-self._growth, 0.0)[:, None])
         moves = []
-        for y in range(len(share) if len(share) > 2 else 1):  # of two, one moves as the other does
+        for y in range(
+            len(share) if len(share) > 2 else 1
+        ):  # of two, one moves as the other does
             g = self._gain[:, y, None] - self._growth[:, None] * share[y]
             moves += [bounds * self._most(np.maximum(g, 0.0))]
             moves += [bounds * self._most(np.maximum(-g, 0.0))]
@@ -194,7 +205,9 @@ def expand(
         if not inner:
             break
         bounds = np.exp(np.stack([log_p[k][n] for k, n in inner]))
-        pending = np.stack([known[k][trees[k].parent[n]] & ~known[k][n] for k, n in inner])
+        pending = np.stack(
+            [known[k][trees[k].parent[n]] & ~known[k][n] for k, n in inner]
+        )
         rest, skipped = rule.judge(log_p, np.where(pending, bounds, 0.0), tolerance)
         queried = rest.any(axis=1)
         queried &= depth == depth[queried].min(initial=depth.max())
@@ -205,11 +218,17 @@ def expand(
         coverage = np.log(rule.mass(log_p))
     log_u = log_p if ask_upper is None else _upper_tables(trees, n_prompts, ask_upper)
     pairs = list(zip(trees, log_p, log_u, strict=True))
-    lower = np.concatenate([_terminal_log_probs(t, low, high) for t, low, high in pairs], axis=0).T
+    lower = np.concatenate(
+        [_terminal_log_probs(t, low, high) for t, low, high in pairs], axis=0
+    ).T
     if ask_upper is None:
         return WordScores(lower, coverage, skipped)
-    upper = np.concatenate([_terminal_log_probs(t, high, low) for t, low, high in pairs], axis=0).T
-    return WordScores(lower, coverage, skipped, np.minimum(np.maximum(upper, lower), 0.0))
+    upper = np.concatenate(
+        [_terminal_log_probs(t, high, low) for t, low, high in pairs], axis=0
+    ).T
+    return WordScores(
+        lower, coverage, skipped, np.minimum(np.maximum(upper, lower), 0.0)
+    )
 
 
 def _upper_tables(trees: Sequence[Trie], n_prompts: int, ask: Ask) -> list[FloatArray]:
@@ -225,7 +244,9 @@ def _upper_tables(trees: Sequence[Trie], n_prompts: int, ask: Ask) -> list[Float
     return tables
 
 
-def _terminal_log_probs(trie: Trie, log_p: FloatArray, log_longer: FloatArray) -> FloatArray:
+def _terminal_log_probs(
+    trie: Trie, log_p: FloatArray, log_longer: FloatArray
+) -> FloatArray:
     """Log-probability of each sequence [words, P]; a lower bound of it where `log_p` is a lower and
     `log_longer` an upper bound, and the other way round.
 

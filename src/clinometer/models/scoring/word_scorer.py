@@ -52,7 +52,10 @@ class WordScorer(Scorer):
         """
 
     def score(
-        self, prompts: Sequence[Prompt], words: Sequence[str], counts: FloatArray | None = None
+        self,
+        prompts: Sequence[Prompt],
+        words: Sequence[str],
+        counts: FloatArray | None = None,
     ) -> WordScores:
         """Log-probability of every word at the slot of every prompt."""
         alike: dict[tuple[bool, bool, bool], list[int]] = {}
@@ -71,7 +74,9 @@ class WordScorer(Scorer):
     def word_report(self, words: Sequence[str], *, space: bool) -> WordReport:
         return self.word_list(words, space=space).report
 
-    def word_list(self, words: Sequence[str], *, space: bool, opening: bool = False) -> WordList:
+    def word_list(
+        self, words: Sequence[str], *, space: bool, opening: bool = False
+    ) -> WordList:
         """The words as tokens: after a space, without one, or at the start of the text."""
         key = (tuple(words), space, opening)
         if key not in self._words:
@@ -83,18 +88,24 @@ class WordScorer(Scorer):
                 single_token=self.options.single_token,
             )
             if not self._words[key].sequences:
-                raise ModelError(f"{self.info.name}: its tokenizer can write none of the words")
+                raise ModelError(
+                    f"{self.info.name}: its tokenizer can write none of the words"
+                )
         return self._words[key]
 
     def head_tokens(self, texts: Sequence[str]) -> list[list[int]]:
         """Tokens before the slot, with the model's BOS token but no EOS token."""
         return head_tokens(self.tokenizer, texts, chat=self.chat)
 
-    def check_values(self, values: FloatArray, prompts: Sequence[Prompt], asked: IntArray) -> None:
+    def check_values(
+        self, values: FloatArray, prompts: Sequence[Prompt], asked: IntArray
+    ) -> None:
         """Refuse numbers that no language model returns, of the prompts `asked` (one a row). None
         is named here: they were sent to a server, and no message may repeat them."""
         if np.isnan(values).any() or (values > 0).any():
-            raise ModelError(f"{self.info.name}: expected log-probabilities, found another number")
+            raise ModelError(
+                f"{self.info.name}: expected log-probabilities, found another number"
+            )
 
     def check_length(self, length: int, prompt: Prompt) -> None:
         if self.length_limit is not None and length > self.length_limit:
@@ -233,9 +244,13 @@ class Job:
     looks_below    whether anything beyond the heads' own next token is queried
     """
 
-    def __init__(self, reader: WordScorer, prompts: Sequence[Prompt], words: WordList) -> None:
+    def __init__(
+        self, reader: WordScorer, prompts: Sequence[Prompt], words: WordList
+    ) -> None:
         self.reader, self.prompts, self.words = reader, prompts, words
-        texts = {text: i for i, text in enumerate(dict.fromkeys(p.before for p in prompts))}
+        texts = {
+            text: i for i, text in enumerate(dict.fromkeys(p.before for p in prompts))
+        }
         tokens = reader.head_tokens(list(texts))
         for ids, text in zip(tokens, texts, strict=True):
             if not ids:
@@ -245,7 +260,9 @@ class Job:
                     f"the first word of {prompt.fill('[Y]')!r}: use a template with text before [Y]"
                 )
         self.heads, row = Heads.of(tokens)
-        of_text = np.fromiter((texts[p.before] for p in prompts), np.int64, len(prompts))
+        of_text = np.fromiter(
+            (texts[p.before] for p in prompts), np.int64, len(prompts)
+        )
         self._head = row[of_text]
         #: prompts in the order of their heads
         self._order = np.argsort(self._head, kind="stable")
@@ -255,10 +272,14 @@ class Job:
         self.reads_on = bool(prompts[0].after)
         self.looks_below = self.reads_on or len(self.tree.inner) > 1
         # The texts after the slot, each once, and which one a prompt has.
-        number = {text: i for i, text in enumerate(dict.fromkeys(p.after for p in prompts))}
+        number = {
+            text: i for i, text in enumerate(dict.fromkeys(p.after for p in prompts))
+        }
         self._rest = np.array([number[p.after] for p in prompts])
         rests = continuations(reader.tokenizer, list(number)) if self.reads_on else [()]
-        self._rests = [Rest.of(rest, words.sequences) for rest in rests if self.reads_on]
+        self._rests = [
+            Rest.of(rest, words.sequences) for rest in rests if self.reads_on
+        ]
         # The last token of a path is predicted, never read.
         longest_word = max(len(s) for s in words.sequences)
         rest_lengths = np.array([len(rest) for rest in rests])[self._rest]
@@ -302,12 +323,16 @@ class Job:
         def ask(asked: Sequence[BoolArray]) -> list[FloatArray]:
             (found,) = answers([AskedContinuations(self.tree, everyone, asked[0])])
             read = np.where(self.tree.below(asked[0]), found, 0.0)
-            self.reader.check_values(read.T, self.prompts, self._first_prompt[start:stop])
+            self.reader.check_values(
+                read.T, self.prompts, self._first_prompt[start:stop]
+            )
             return [found]
 
         return ask
 
-    def _log_prob_after(self, answers: Answers, members: IntArray, head: IntArray) -> FloatArray:
+    def _log_prob_after(
+        self, answers: Answers, members: IntArray, head: IntArray
+    ) -> FloatArray:
         """log p(text after the slot | prompt, word) [P, words]."""
         total = np.zeros((len(members), len(self.words.sequences)))
         for group in self._by_rest(members):
@@ -345,7 +370,9 @@ class Job:
     def score_in_rows(self, follow: Follow, upper: Follow | None = None) -> WordScores:
         """Score all prompts, one row per head and continuation."""
         bounds = None if upper is None else Rows(upper, self.heads).ask
-        part = self.score(Rows(follow, self.heads).ask, 0, len(self.heads), upper=bounds)
+        part = self.score(
+            Rows(follow, self.heads).ask, 0, len(self.heads), upper=bounds
+        )
         return WordScores.scattered([part], len(self.prompts))
 
 
@@ -362,10 +389,14 @@ class Rows:
             for k, part in enumerate(parts)
             for n, column in np.argwhere(part.nodes).tolist()
         ]
-        paths = [self.head(parts[k].heads[c]) + parts[k].tree.prefix[n] for k, n, c in asked]
+        paths = [
+            self.head(parts[k].heads[c]) + parts[k].tree.prefix[n] for k, n, c in asked
+        ]
         wanted = [parts[k].tree.child_tokens(n) for k, n, _ in asked]
         answers = [part.blank() for part in parts]
-        for (k, n, column), values in zip(asked, self.follow(paths, wanted), strict=True):
+        for (k, n, column), values in zip(
+            asked, self.follow(paths, wanted), strict=True
+        ):
             answers[k][list(parts[k].tree.children[n]), column] = values
         return answers
 

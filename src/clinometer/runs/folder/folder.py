@@ -65,7 +65,9 @@ class RunFolder(ResultFolder[RunRecord]):
         scores = WordScores.joined([scores for _, scores in scored])
         self.parts.write(int(cells[0]), score_table(cells, scores))
 
-    def read_scores(self, *, words: int, cells: int, repair: bool = True) -> Iterator[Scored]:
+    def read_scores(
+        self, *, words: int, cells: int, repair: bool = True
+    ) -> Iterator[Scored]:
         """All parts as (cell numbers, scores), each of the run's `cells` at most once.
 
         A damaged part is removed, so that its cells are scored again; without `repair` it is an
@@ -75,7 +77,11 @@ class RunFolder(ResultFolder[RunRecord]):
 
         def read(table: pa.Table) -> Scored | None:
             scored = scores_of(table, words=words)
-            if scored is None or (at := scored[0]).max(initial=0) >= cells or seen[at].any():
+            if (
+                scored is None
+                or (at := scored[0]).max(initial=0) >= cells
+                or seen[at].any()
+            ):
                 return None
             seen[at] = True
             return scored
@@ -93,7 +99,9 @@ def score_table(cells: NDArray[np.int64], scores: WordScores) -> pa.Table:
             flat = pa.array(values.reshape(-1).astype(np.float32))
             several = values.ndim > 1
             columns[field.name] = (
-                pa.FixedSizeListArray.from_arrays(flat, values.shape[1]) if several else flat
+                pa.FixedSizeListArray.from_arrays(flat, values.shape[1])
+                if several
+                else flat
             )
         elif values is not None:
             columns[field.name] = pa.array([list(texts) for texts in values])
@@ -119,7 +127,11 @@ def scores_of(table: pa.Table, *, words: int) -> Scored | None:
     if len(np.unique(cells)) < len(cells) or cells.min(initial=0) < 0:
         return None
     scores = WordScores(
-        **{n: _field(table[n].combine_chunks()) for n in table.column_names if n != "cell"}
+        **{
+            n: _field(table[n].combine_chunks())
+            for n in table.column_names
+            if n != "cell"
+        }
     )
     return cells, scores
 
@@ -172,7 +184,9 @@ def stored_results(
 
 def _preferences(record: RunRecord, tables: Mapping[str, pa.Table]) -> Preferences:
     cells = tables["preferences"]
-    table = cells.select([name for name in _NUMBERS if name in cells.column_names]).to_pandas()
+    table = cells.select(
+        [name for name in _NUMBERS if name in cells.column_names]
+    ).to_pandas()
     contexts = tables["contexts"].to_pandas()
     groups = tables["groups"].to_pandas()
     categories = tuple(record.topic.attributes)
@@ -204,7 +218,9 @@ def _preferences(record: RunRecord, tables: Mapping[str, pa.Table]) -> Preferenc
 def _texts(column: pd.Series[Any]) -> tuple[str, ...]:
     """The texts of a column; nothing else will do: pages and prompts are made of them."""
     if not all(isinstance(value, str) for value in column):
-        raise RunError(f"{column.name}: expected texts; the run folder is damaged: audit again")
+        raise RunError(
+            f"{column.name}: expected texts; the run folder is damaged: audit again"
+        )
     return tuple(column)
 
 
@@ -227,17 +243,25 @@ def with_report(groups: pa.Table, report: RiskReport) -> pa.Table:
     """groups.parquet: with what `stored_results` needs beside the columns that people read."""
     means = pa.array(report.mean_stereotype.reshape(-1), from_pandas=True)
     size = len(report.categories)
-    groups = groups.append_column(_EFFECTIVE, pa.array(report.n_eff_by_group, from_pandas=True))
+    groups = groups.append_column(
+        _EFFECTIVE, pa.array(report.n_eff_by_group, from_pandas=True)
+    )
     return groups.append_column(_MEAN, pa.FixedSizeListArray.from_arrays(means, size))
 
 
-def _report(record: RunRecord, groups: pa.Table, preferences: Preferences) -> RiskReport:
+def _report(
+    record: RunRecord, groups: pa.Table, preferences: Preferences
+) -> RiskReport:
     if record.summary is None or record.n_eff is None:
-        raise RunError(f"run of {record.model.id!r}: expected a summary in run.json, found none")
+        raise RunError(
+            f"run of {record.model.id!r}: expected a summary in run.json, found none"
+        )
     grid, summary = preferences.grid, record.summary
     r, r_bias, r_volatility = (_numbers(groups, name) for name in _RISKS)
     ends = [
-        np.stack([_numbers(groups, f"{name}_low"), _numbers(groups, f"{name}_high")], axis=1)
+        np.stack(
+            [_numbers(groups, f"{name}_low"), _numbers(groups, f"{name}_high")], axis=1
+        )
         for name in _RISKS
     ]
     intervals = None
@@ -249,7 +273,11 @@ def _report(record: RunRecord, groups: pa.Table, preferences: Preferences) -> Ri
         r=r,
         r_bias=r_bias,
         r_volatility=r_volatility,
-        mean_stereotype=groups[_MEAN].combine_chunks().flatten().to_numpy().reshape(len(r), -1),
+        mean_stereotype=groups[_MEAN]
+        .combine_chunks()
+        .flatten()
+        .to_numpy()
+        .reshape(len(r), -1),
         group_weights=grid.group_weights,
         R=summary.R,
         R_bias=summary.R_bias,
@@ -258,7 +286,9 @@ def _report(record: RunRecord, groups: pa.Table, preferences: Preferences) -> Ri
         n_eff=record.n_eff,
         n_eff_by_group=_numbers(groups, _EFFECTIVE),
         missing_cells=grid.missing_cells,
-        missing_groups=tuple(g for g, risk in zip(grid.groups, r, strict=True) if np.isnan(risk)),
+        missing_groups=tuple(
+            g for g, risk in zip(grid.groups, r, strict=True) if np.isnan(risk)
+        ),
         criterion=grid.criterion,
         intervals=intervals,
         R_shared=summary.R_shared,

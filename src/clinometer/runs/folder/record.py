@@ -32,7 +32,12 @@ from clinometer.models.providers import Price
 from clinometer.runs.placebo import Placebo
 from clinometer.runs.settings import AuditSettings, Cost
 from clinometer.statistics.estimate import Estimate
-from clinometer.storage.resumable import SCHEMA_VERSION, FolderRecord, ModelRecord, RecordPart
+from clinometer.storage.resumable import (
+    SCHEMA_VERSION,
+    FolderRecord,
+    ModelRecord,
+    RecordPart,
+)
 from clinometer.topics import Topic, builtin_topics, load_topic
 
 UNMEASURABLE = "unmeasurable"
@@ -252,7 +257,9 @@ class RunRecord(FolderRecord):
     words: WordsRecord | None = None
     protocol: ProtocolRecord | None = None
     cache: CacheRecord = CacheRecord()
-    usage: dict[str, Annotated[int, Field(ge=0, lt=1 << 63)]] = Field(default_factory=dict)
+    usage: dict[str, Annotated[int, Field(ge=0, lt=1 << 63)]] = Field(
+        default_factory=dict
+    )
     cost: CostRecord | None = None
     preference_bound: float = 0.0
     risk_bound: float | None = None
@@ -279,7 +286,9 @@ class RunRecord(FolderRecord):
             schema_version=SCHEMA_VERSION,
             status="running",
             created=datetime.now(UTC).isoformat(timespec="seconds"),
-            model=model if isinstance(model, ModelRecord) else ModelRecord(**model.to_dict()),
+            model=model
+            if isinstance(model, ModelRecord)
+            else ModelRecord(**model.to_dict()),
             versions=versions(),
             git_revision=git_revision(),
             **content,
@@ -290,7 +299,9 @@ class RunRecord(FolderRecord):
         """What R measures: as set, or what fits the topic."""
         readout = self.topic.readout or {}
         return self.settings.criterion_for(
-            self.topic.reference, tuple(self.topic.attributes), scale=readout.get("scale")
+            self.topic.reference,
+            tuple(self.topic.attributes),
+            scale=readout.get("scale"),
         )
 
     @property
@@ -351,7 +362,10 @@ def git_revision() -> str | None:
 
 
 def new_record(
-    model: ModelInfo | ModelRecord, topic: Topic, contexts: ContextSet, settings: AuditSettings
+    model: ModelInfo | ModelRecord,
+    topic: Topic,
+    contexts: ContextSet,
+    settings: AuditSettings,
 ) -> RunRecord:
     """Everything known before the first answer."""
     # A topic of words has no readout: the key is left out.
@@ -374,7 +388,10 @@ def new_record(
             else topic.reference,
             shared=topic.shared,
             left_out=list(topic.left_out),
-            people={name: [group.parts.get(name, "") for group in topic.groups] for name in people},
+            people={
+                name: [group.parts.get(name, "") for group in topic.groups]
+                for name in people
+            },
         ),
         contexts=ContextsRecord(
             name=contexts.name,
@@ -412,7 +429,9 @@ def cost_record(cost: Cost) -> CostRecord:
     )
 
 
-def begun_load(load: LoadOptions, record: RunRecord, usage: Mapping[str, int]) -> LoadOptions:
+def begun_load(
+    load: LoadOptions, record: RunRecord, usage: Mapping[str, int]
+) -> LoadOptions:
     """How the model of a run that is resumed is opened: in the same precision, with what was learnt
     about its server, and counting what was paid (`usage`)."""
     begun: dict[str, Any] = {"usage": dict(usage)}

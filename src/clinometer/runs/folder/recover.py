@@ -32,7 +32,9 @@ from clinometer.topics.prompt import Prompt, english_article, render
 State = Literal["finished", "half-finished", "unmeasurable", "unreadable", "missing"]
 
 #: The way on where run.json does not say whose scores these are.
-_OVER = "; the same audit command with --fresh starts over, and the cache has its scores"
+_OVER = (
+    "; the same audit command with --fresh starts over, and the cache has its scores"
+)
 
 #: Folders below a root that are looked through.
 _DEPTH = 6
@@ -64,7 +66,11 @@ class LoadedRun:
 
     @property
     def topic(self) -> str:
-        return "" if self.record is None else self.record.topic.title or self.record.topic.name
+        return (
+            ""
+            if self.record is None
+            else self.record.topic.title or self.record.topic.name
+        )
 
 
 def run_folders(root: Path) -> list[Path]:
@@ -83,7 +89,9 @@ def run_folders(root: Path) -> list[Path]:
         if (found and folder != root) or len(folder.relative_to(root).parts) == _DEPTH:
             inside.clear()
         closed = {PLACEBO} if found else set()
-        named = [n for n in inside if n.encode(errors="ignore").decode() == n]  # in UTF-8
+        named = [
+            n for n in inside if n.encode(errors="ignore").decode() == n
+        ]  # in UTF-8
         inside[:] = [n for n in named if n not in closed and n[:1] != "."]
     return sorted(runs)
 
@@ -93,7 +101,9 @@ def open_runs(paths: Sequence[LoadedRun | str | Path]) -> list[LoadedRun]:
     found = [path if isinstance(path, LoadedRun) else open_run(path) for path in paths]
     names = [one.name for one in found]
     return [
-        one if names.count(one.name) == 1 else replace(one, name=f"{one.name} ({one.path.name})")
+        one
+        if names.count(one.name) == 1
+        else replace(one, name=f"{one.name} ({one.path.name})")
         for one in found
     ]
 
@@ -102,7 +112,11 @@ def open_run(path: str | Path) -> LoadedRun:
     """Read as much of a run folder as possible; its content never raises an exception."""
     path = Path(path)
     if not (path / "run.json").is_file():
-        why = "not a run folder, it has no run.json" if path.is_dir() else "no such run folder"
+        why = (
+            "not a run folder, it has no run.json"
+            if path.is_dir()
+            else "no such run folder"
+        )
         return LoadedRun(path, path.name, "missing", f"{path}: {why}")
     record = None
     try:
@@ -180,7 +194,9 @@ def load_partial(path: str | Path) -> Run:
             f"{folder.path}: its {what} cannot be found again before the run is finished"
         )
     if record.words is None:
-        raise RunError(f"{folder.path}: expected at least one scored cell, found none yet")
+        raise RunError(
+            f"{folder.path}: expected at least one scored cell, found none yet"
+        )
     grid = CellGrid(topic, contexts, record.chunk_size)
     table = PreferenceTable(grid, word_counts(record))
     for _, part in folder.parts.read():
@@ -189,7 +205,9 @@ def load_partial(path: str | Path) -> Run:
             continue  # repairing damage is left to the writer
         table.add(*scored)
     if np.isnan(table.skipped).all():
-        raise RunError(f"{folder.path}: expected at least one scored cell, found none yet")
+        raise RunError(
+            f"{folder.path}: expected at least one scored cell, found none yet"
+        )
     preferences = table.preferences(record.settings)
     report = preferences.estimate(**record.settings.inference())
     record.counts = {**preferences.counts(), **record.words.counts}
@@ -241,7 +259,9 @@ def cell_prompt(run: Run, group: str, template: str) -> tuple[Prompt, bool]:
     if topic is not None and group in topic.group_names:
         return topic.render(template, group), True
     english = run.record.topic.language.lower().startswith("en")
-    return render(template, group, article=english_article(group) if english else None), False
+    return render(
+        template, group, article=english_article(group) if english else None
+    ), False
 
 
 def cell_words(run: Run, group: int, context: int) -> list[CellWord]:
@@ -270,8 +290,14 @@ def _find_cell(folder: RunFolder, cell: int, *, words: int) -> list[float] | Non
     for file in folder.parts.files():
         try:
             parquet = pq.ParquetFile(file)
-            place = np.flatnonzero(parquet.read(columns=["cell"])["cell"].to_numpy() == cell)
-            scored = scores_of(parquet.read().take(place[:1]), words=words) if place.size else None
+            place = np.flatnonzero(
+                parquet.read(columns=["cell"])["cell"].to_numpy() == cell
+            )
+            scored = (
+                scores_of(parquet.read().take(place[:1]), words=words)
+                if place.size
+                else None
+            )
             if scored is not None:
                 return [float(v) for v in scored[1].log_probs[0]]
         except _UNREADABLE:

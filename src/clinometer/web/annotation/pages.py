@@ -32,9 +32,13 @@ def read_guidelines(mode: str, path: Path | None = None) -> str:
     if path is None:
         own = resources.files("clinometer.web.annotation") / "texts" / f"{mode}.md"
         return own.read_text(encoding="utf-8")
-    text = read_text(path, shown=str(path), kind=".md", error=InputError, most=MOST_RECORD)
+    text = read_text(
+        path, shown=str(path), kind=".md", error=InputError, most=MOST_RECORD
+    )
     if len(text) > _LONGEST:
-        raise InputError(f"{path}: expected at most {_LONGEST:,} characters, found {len(text):,}")
+        raise InputError(
+            f"{path}: expected at most {_LONGEST:,} characters, found {len(text):,}"
+        )
     return text
 
 
@@ -70,7 +74,9 @@ def annotation(
     pages.add_errors(app)
     add_static(app, "clinometer.web.annotation", ("annotate.js", "annotate.css"))
 
-    def known(token: str, problem: str = "This link is not, or no longer, valid.") -> Annotator:
+    def known(
+        token: str, problem: str = "This link is not, or no longer, valid."
+    ) -> Annotator:
         """The annotator of a token; 403 for an unknown one."""
         annotator = store.annotator(token)
         if annotator is None:
@@ -101,13 +107,17 @@ def annotation(
             here, other = store.annotator(request.cookies.get(COOKIE, "")), known(token)
             if here is not None and here.number != other.number:
                 # Any page can lead a browser here: nobody answers as another without a word.
-                return pages("switch.html", here=here.number, other=other.number, token=token)
+                return pages(
+                    "switch.html", here=here.number, other=other.number, token=token
+                )
             return entered(token)
         annotator = whom(request)
         if annotator.state == ACTIVE:
             return RedirectResponse("/judge", 303)
         standing = store.standing(annotator)
-        return pages("first.html", stopped=annotator.state == STOPPED, done=standing.done)
+        return pages(
+            "first.html", stopped=annotator.state == STOPPED, done=standing.done
+        )
 
     @app.post("/switch")
     def switch(request: Request, token: Field = "") -> Response:
@@ -146,9 +156,13 @@ def annotation(
         _own_page(request)
         annotator = at_work(request)
         if len(comment) > LONGEST_COMMENT:
-            raise HTTPException(400, f"A comment has at most {LONGEST_COMMENT} characters.")
+            raise HTTPException(
+                400, f"A comment has at most {LONGEST_COMMENT} characters."
+            )
         try:
-            store.judge(annotator, _place(store, item), value, comment.replace("\0", "").strip())
+            store.judge(
+                annotator, _place(store, item), value, comment.replace("\0", "").strip()
+            )
         except SettingsError as error:
             raise HTTPException(400, str(error)) from error
         return RedirectResponse("/judge", 303)
@@ -163,7 +177,9 @@ def annotation(
     @app.get("/answers")
     def answers(request: Request) -> HTMLResponse:
         latest_first = reversed(store.answers(whom(request)))
-        return pages("answers.html", rows=[(task.items[j.place], j) for j in latest_first])
+        return pages(
+            "answers.html", rows=[(task.items[j.place], j) for j in latest_first]
+        )
 
     @app.get("/stop")
     def stop(request: Request) -> HTMLResponse:
@@ -191,7 +207,9 @@ def _place(store: Store, text: str) -> int:
 def _own_page(request: Request) -> None:
     """Refuse a form that another page has sent, even one on another port of this machine."""
     site = request.headers.get("sec-fetch-site")
-    if site is not None:  # every current browser; Origin is "null" under our Referrer-Policy
+    if (
+        site is not None
+    ):  # every current browser; Origin is "null" under our Referrer-Policy
         own = site in ("same-origin", "none")
     else:
         origin = request.headers.get("origin")

@@ -56,7 +56,13 @@ class Question:
 
 
 _SKIP = Answer(SKIP, "Skip", "s")
-_RATINGS = ("1 far too little", "2 too little", "3 in between", "4 nearly enough", "5 enough")
+_RATINGS = (
+    "1 far too little",
+    "2 too little",
+    "3 in between",
+    "4 nearly enough",
+    "5 enough",
+)
 OTHER = "other"
 #: Categories have the keys 1 to 9.
 MOST_CATEGORIES = 8
@@ -100,15 +106,22 @@ class Task:
         """What is asked, with the categories of a task that has them, and `other`."""
         asked = QUESTIONS[self.mode]
         names = (*self.categories, OTHER) if self.categories else ()
-        answers = tuple(Answer(name, name, str(i)) for i, name in enumerate(names, start=1))
+        answers = tuple(
+            Answer(name, name, str(i)) for i, name in enumerate(names, start=1)
+        )
         return replace(asked, answers=(*answers, *asked.answers))
 
     @property
     def digest(self) -> str:
-        content: list[object] = [self.mode, [[i.id, i.text, list(i.pair)] for i in self.items]]
+        content: list[object] = [
+            self.mode,
+            [[i.id, i.text, list(i.pair)] for i in self.items],
+        ]
         if self.categories:
             content.append(list(self.categories))
-        return hashlib.sha256(json.dumps(content, ensure_ascii=False).encode()).hexdigest()
+        return hashlib.sha256(
+            json.dumps(content, ensure_ascii=False).encode()
+        ).hexdigest()
 
 
 def read_task(
@@ -130,13 +143,20 @@ def read_task(
     if mode is None:
         rows = list(read_rows(dataset))
         blank = any(_text(row, "context_points") for row in rows)
-        unmarked = any(_text(row, "sentence") for row in rows) and not blank and column is None
+        unmarked = (
+            any(_text(row, "sentence") for row in rows) and not blank and column is None
+        )
         mode = "rating" if unmarked and not categories else "blanks"
     if mode not in QUESTIONS:
         raise SettingsError(f"--mode: expected {', '.join(QUESTIONS)}; found {mode!r}")
     if (mode == "category") != bool(categories):
-        raise SettingsError("--categories: expected with --mode category, and only there")
-    if len(set(categories) - {OTHER, SKIP}) < len(categories) or len(categories) > MOST_CATEGORIES:
+        raise SettingsError(
+            "--categories: expected with --mode category, and only there"
+        )
+    if (
+        len(set(categories) - {OTHER, SKIP}) < len(categories)
+        or len(categories) > MOST_CATEGORIES
+    ):
         raise SettingsError(
             f"--categories: expected up to {MOST_CATEGORIES} different names, none of them {OTHER} "
             f"or {SKIP}, found {', '.join(categories)}"
@@ -148,15 +168,23 @@ def read_task(
     for number, row in enumerate(rows):
         text = _text(row, shown)
         if not text:
-            raise TableError(f"{dataset}: row {number + 2}: expected text in {shown!r}, found none")
+            raise TableError(
+                f"{dataset}: row {number + 2}: expected text in {shown!r}, found none"
+            )
         source = (_text(row, "question"),) if mode == "category" else _pair(row, text)
-        items.append(Item(_text(row, "id") or str(number), text, tuple(filter(None, source))))
+        items.append(
+            Item(_text(row, "id") or str(number), text, tuple(filter(None, source)))
+        )
     need_unique_ids(dataset, [item.id for item in items])
     return Task(mode, tuple(items), tuple(categories))  # type: ignore[arg-type]
 
 
 def _pair(row: Row, text: str) -> tuple[str, ...]:
-    for columns in (("sentence_merged",), ("sentence_1", "sentence_2"), ("sentence", "other")):
+    for columns in (
+        ("sentence_merged",),
+        ("sentence_1", "sentence_2"),
+        ("sentence", "other"),
+    ):
         found = tuple(t for c in columns if (t := _text(row, c)) and t != text)
         if found:
             return found
@@ -249,7 +277,9 @@ class Store:
             known = self._prepare()
         except sqlite3.Error as error:
             self.close()
-            raise RunError(f"{database}: the database cannot be used: {error}") from error
+            raise RunError(
+                f"{database}: the database cannot be used: {error}"
+            ) from error
         if known != [task.digest]:
             self.close()
             raise RunError(
@@ -266,7 +296,9 @@ class Store:
             tasks = connection.execute("SELECT digest FROM clinometer_task").fetchall()
             if not tasks:
                 tasks = [(self.task.digest,)]
-                connection.execute("INSERT INTO clinometer_task (digest) VALUES (?)", tasks[0])
+                connection.execute(
+                    "INSERT INTO clinometer_task (digest) VALUES (?)", tasks[0]
+                )
         return [digest for (digest,) in tasks]
 
     def close(self) -> None:
@@ -275,7 +307,9 @@ class Store:
     def annotators(self, at_least: int = 0) -> list[Annotator]:
         """All annotators; creates new ones with new tokens up to `at_least`."""
         everybody = f"{_ANNOTATOR} ORDER BY number"
-        insert = "INSERT INTO clinometer_annotator (number, token, state) VALUES (?, ?, ?)"
+        insert = (
+            "INSERT INTO clinometer_annotator (number, token, state) VALUES (?, ?, ?)"
+        )
         with self._writing() as connection:
             known = len(connection.execute(everybody).fetchall())
             for number in range(known + 1, at_least + 1):
@@ -288,7 +322,9 @@ class Store:
             return None
         # The index compares a token of 192 random bits: timing reveals nothing useful.
         with self._reading() as connection:
-            row = connection.execute(f"{_ANNOTATOR} WHERE token = ?", (token,)).fetchone()
+            row = connection.execute(
+                f"{_ANNOTATOR} WHERE token = ?", (token,)
+            ).fetchone()
         return None if row is None else Annotator(*row)
 
     def begin(self, annotator: Annotator) -> None:
@@ -304,7 +340,9 @@ class Store:
                 mine = "DELETE FROM clinometer_judgement WHERE annotator = ?"
                 connection.execute(mine, (annotator.number,))
 
-    def judge(self, annotator: Annotator, place: int, value: str, comment: str = "") -> None:
+    def judge(
+        self, annotator: Annotator, place: int, value: str, comment: str = ""
+    ) -> None:
         """Store an answer, or replace an earlier one."""
         if not 0 <= place < len(self.task.items):
             raise SettingsError(f"item: expected a position in the task, found {place}")
@@ -317,7 +355,9 @@ class Store:
                 raise SettingsError(
                     f"annotator {annotator.number}: expected at work, found stopped"
                 )
-            connection.execute("REPLACE INTO clinometer_judgement VALUES (?, ?, ?, ?)", row)
+            connection.execute(
+                "REPLACE INTO clinometer_judgement VALUES (?, ?, ?, ?)", row
+            )
 
     def undo(self, annotator: Annotator, place: int) -> None:
         """Withdraw an answer, if there is one."""
@@ -331,13 +371,19 @@ class Store:
         with self._reading() as connection:
             latest = f"SELECT place {mine} ORDER BY rowid DESC LIMIT 1"
             last = connection.execute(latest, me).fetchone()
-            done, highest = connection.execute(f"SELECT count(*), max(place) {mine}", me).fetchone()
+            done, highest = connection.execute(
+                f"SELECT count(*), max(place) {mine}", me
+            ).fetchone()
             following = highest + 1 if done else 0
             if done < following:  # something was passed over, or taken back
-                seen = {place for (place,) in connection.execute(f"SELECT place {mine}", me)}
+                seen = {
+                    place for (place,) in connection.execute(f"SELECT place {mine}", me)
+                }
                 following = min(set(range(following + 1)) - seen)
         left = following < len(self.task.items)
-        return Standing(done, following if left else None, None if last is None else last[0])
+        return Standing(
+            done, following if left else None, None if last is None else last[0]
+        )
 
     def answer(self, annotator: Annotator, place: int) -> Judgement | None:
         """The annotator's judgement of an item."""
@@ -354,7 +400,10 @@ class Store:
 
     def _read(self, which: str, *values: int) -> list[Judgement]:
         with self._reading() as connection:
-            return [Judgement(*row) for row in connection.execute(f"{_JUDGEMENT} {which}", values)]
+            return [
+                Judgement(*row)
+                for row in connection.execute(f"{_JUDGEMENT} {which}", values)
+            ]
 
     @contextmanager
     def _reading(self, begin: str = "BEGIN") -> Iterator[sqlite3.Connection]:
@@ -368,7 +417,9 @@ class Store:
         return self._reading("BEGIN IMMEDIATE")
 
 
-def _set_state(connection: sqlite3.Connection, annotator: Annotator, state: str) -> None:
+def _set_state(
+    connection: sqlite3.Connection, annotator: Annotator, state: str
+) -> None:
     change = "UPDATE clinometer_annotator SET state = ? WHERE number = ?"
     connection.execute(change, (state, annotator.number))
 
@@ -380,9 +431,14 @@ def export_table(store: Store, *, long: bool = False) -> pd.DataFrame:
     column says what a high rating means.
     """
     items, question = store.task.items, store.task.question
-    shown = pd.DataFrame([(i.id, i.text) for i in items], columns=["id", question.column])
+    shown = pd.DataFrame(
+        [(i.id, i.text) for i in items], columns=["id", question.column]
+    )
     given = pd.DataFrame(
-        [(j.place, f"annotator_{j.annotator}", j.value, j.comment) for j in store.judgements()],
+        [
+            (j.place, f"annotator_{j.annotator}", j.value, j.comment)
+            for j in store.judgements()
+        ],
         columns=["place", "annotator", "value", "comment"],
     ).set_index("place")
     if long:

@@ -129,7 +129,9 @@ def word_list(package: str, name: str) -> frozenset[str]:
     >>> "tell" in word_list("clinometer.contexts.mining.languages.english", "needs_whom")
     True
     """
-    return frozenset(word.replace("_", " ") for word in read_lexicon(package)[name].split())
+    return frozenset(
+        word.replace("_", " ") for word in read_lexicon(package)[name].split()
+    )
 
 
 class WordAutomaton:
@@ -151,7 +153,9 @@ class WordAutomaton:
     def find(self, text: str) -> Iterator[tuple[int, str]]:
         """The start of each word, and the word, in the order of their ends."""
         lower = text.lower()
-        if len(lower) != len(text):  # lower() lengthens a few letters, which would shift positions
+        if len(lower) != len(
+            text
+        ):  # lower() lengthens a few letters, which would shift positions
             lower = "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
         for end, word in self._automaton.iter(lower):
             begin = end - len(word) + 1

@@ -11,7 +11,11 @@ from tests.processes import python
 
 from clinometer.contexts.mining import MineSettings
 from clinometer.contexts.mining.languages import read_lexicon
-from clinometer.contexts.mining.languages.chinese.language import TOPIC, Chinese, is_simplified
+from clinometer.contexts.mining.languages.chinese.language import (
+    TOPIC,
+    Chinese,
+    is_simplified,
+)
 from clinometer.errors import SettingsError
 from clinometer.topics import load_topic
 
@@ -33,7 +37,10 @@ def chinese() -> Chinese:
         ("他毕业以后，他找到了工作", "[X]毕业以后，[Y]"),
         ("她簽訂了合約，但她沒有畢業", "[X]签订了合约，但[Y]"),
         ("他離開了觀測檯，但他很累", "(traditional characters in the skeleton)"),
-        ("离开学校之后，她开始工作", "[X]离开学校之后，[Y]"),  # no subject: that of the second
+        (
+            "离开学校之后，她开始工作",
+            "[X]离开学校之后，[Y]",
+        ),  # no subject: that of the second
         ("他学习法律，取得了学位，但他没有工作", "[X]取得了学位，但[Y]"),
         ("1990年她写了一本书，1995年她又写了一本", "[X]写了一本书，[Y]"),
         ("他在纽约工作了三年，后来他回国了", "[X]工作了三年，后来[Y]"),
@@ -67,19 +74,27 @@ def test_pattern(chinese: Chinese, sentence: str, wanted: str) -> None:
         "马耳他是岛国，其他国家也有吉他，他人不知。",
     ],
 )
-def test_without_a_pronoun_by_itself_there_is_no_candidate(chinese: Chinese, text: str) -> None:
+def test_without_a_pronoun_by_itself_there_is_no_candidate(
+    chinese: Chinese, text: str
+) -> None:
     assert chinese.find(text) == []
 
 
 def test_the_next_sentence_may_begin_with_y(chinese: Chinese) -> None:
-    candidates = chinese.find("医生很累。后来他休息了一天。标题\n护士走了。天气很好。她回来了。")
+    candidates = chinese.find(
+        "医生很累。后来他休息了一天。标题\n护士走了。天气很好。她回来了。"
+    )
     templates = [d.template for each in chinese.decide(candidates) for d in each]
     assert templates == ["[X]很累。后来[Y]", None]
 
 
 def test_the_name_of_the_article_is_a_person(chinese: Chinese) -> None:
-    text = "圣修伯里是作家。他会飞行。圣修伯里一生都在画画，但他没有学过画画。他很有名。"
-    templates = [d.template for each in chinese.decide(chinese.find(text)) for d in each]
+    text = (
+        "圣修伯里是作家。他会飞行。圣修伯里一生都在画画，但他没有学过画画。他很有名。"
+    )
+    templates = [
+        d.template for each in chinese.decide(chinese.find(text)) for d in each
+    ]
     assert "[X]一生都在画画，但[Y]" in templates
 
 
@@ -97,7 +112,9 @@ def test_the_table_pairs_characters_of_two_scripts() -> None:
     assert not set(traditional) & set(simplified)
 
 
-@pytest.mark.parametrize("content", [marshal.dumps(({"他说": 10**9}, 10**9)), b"\xdb" * 64])
+@pytest.mark.parametrize(
+    "content", [marshal.dumps(({"他说": 10**9}, 10**9)), b"\xdb" * 64]
+)
 def test_what_lies_in_the_folder_for_temporary_files_is_not_read(
     tmp_path: Path, content: bytes
 ) -> None:

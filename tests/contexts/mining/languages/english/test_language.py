@@ -37,7 +37,9 @@ WON = "The [X], who won a prize, is [Y]"
 def cases(name: str) -> list[tuple[str, str]]:
     lines = (HERE / name).read_text(encoding="utf-8").splitlines()
     rows = [line for line in lines if line and not line.startswith("#")]
-    return [(sentence, wanted) for sentence, wanted in (row.split(" => ") for row in rows)]
+    return [
+        (sentence, wanted) for sentence, wanted in (row.split(" => ") for row in rows)
+    ]
 
 
 @pytest.fixture
@@ -45,7 +47,9 @@ def only(monkeypatch: pytest.MonkeyPatch) -> Callable[..., English]:
     """The miner of gender, looking for links of these kinds alone."""
 
     def of_kinds(*kinds: str) -> English:
-        monkeypatch.setattr(language, "LINK_WORDS", {k: language.LINK_WORDS[k] for k in kinds})
+        monkeypatch.setattr(
+            language, "LINK_WORDS", {k: language.LINK_WORDS[k] for k in kinds}
+        )
         return English(MineSettings(topic=load_topic("gender")))
 
     return of_kinds
@@ -84,11 +88,17 @@ def test_predicate(race: English, sentence: str, wanted: str) -> None:
         ("The writer was known for her novels.", "(confidence below the minimum)"),
         ("The report lost his name.", "(subject is not a person)"),
         ("She began her career in Paris.", "The [X] began [Y]"),
-        ("She made her debut in Paris.", "([Y] could be another person)"),  # or: made her a star
+        (
+            "She made her debut in Paris.",
+            "([Y] could be another person)",
+        ),  # or: made her a star
         ("Smith received his degree from the college.", "The [X] received [Y]"),
         ("The pilot flew to Leeds, starting her first race.", "The [X] started [Y]"),
         ("She met her husband in Paris.", "([Y] could be another person)"),
-        ("He supported his plan.", "([Y] could be another person)"),  # or: supported him
+        (
+            "He supported his plan.",
+            "([Y] could be another person)",
+        ),  # or: supported him
         ("He was himself a victim.", "([Y] is not an object)"),
     ],
 )
@@ -96,7 +106,9 @@ def test_other_links(only: Callable[..., English], sentence: str, wanted: str) -
     assert decisions_on(only("reflexive", "possessive"), sentence) == [wanted]
 
 
-def test_only_sentences_with_a_candidate_are_found(only: Callable[..., English]) -> None:
+def test_only_sentences_with_a_candidate_are_found(
+    only: Callable[..., English],
+) -> None:
     english = only("clause")
     text = "He was born in 1900. It rained. The nurse said that she would stay. Was he ill?"
     assert english.find(text) == [("The nurse said that she would stay.", NO_ONE)]
@@ -105,10 +117,17 @@ def test_only_sentences_with_a_candidate_are_found(only: Callable[..., English])
 
 #: sentence -> the template by default, and as in the paper
 GENDER = {
-    "Detective Smith said he would leave no stone unturned.": ("The [X] said that [Y]",) * 2,
-    "The female engineer explained that it was late.": (None, "The [X] explained that [Y]"),
+    "Detective Smith said he would leave no stone unturned.": ("The [X] said that [Y]",)
+    * 2,
+    "The female engineer explained that it was late.": (
+        None,
+        "The [X] explained that [Y]",
+    ),
     "The female engineer explained the plan.": (None, "The [X] explained the plan [Y]"),
-    "The woman announced that the bridge had collapsed.": (None, "The [X] announced that [Y]"),
+    "The woman announced that the bridge had collapsed.": (
+        None,
+        "The [X] announced that [Y]",
+    ),
     "The king died in those days.": (None, "The [X] died that [Y]"),
     "The female population grew quickly.": (None, None),
     "The men said that it was late.": (None, None),
@@ -118,7 +137,12 @@ GENDER = {
 def mined(text: str, topic: str, **settings: Any) -> list[str]:
     """The templates of an article, in order."""
     english = English(MineSettings(topic=load_topic(topic), **settings))
-    return [d.template for each in english.decide(english.find(text)) for d in each if d.template]
+    return [
+        d.template
+        for each in english.decide(english.find(text))
+        for d in each
+        if d.template
+    ]
 
 
 @pytest.mark.parametrize("sentence", GENDER)
@@ -133,7 +157,9 @@ def test_predicates_have_any_length_as_in_the_paper() -> None:
         "Smith managed to persuade the board to agree to fund the school for the children of the "
         "workers before he left."
     )
-    template = "The [X] managed to persuade the board to agree to fund the school before [Y]"
+    template = (
+        "The [X] managed to persuade the board to agree to fund the school before [Y]"
+    )
     assert mined(sentence, "gender", min_confidence=0) == []
     assert mined(sentence, "gender", as_in_paper=True) == [template]
 
@@ -154,10 +180,16 @@ def test_other_languages_have_no_paper() -> None:
     ("text", "topics"),
     [
         ("Ann Lee (born 1950) is an Indian film director. She left.", "race"),
-        ("Ann Lee, also known as Ann, was an African-American lawyer. She left.", "race"),
+        (
+            "Ann Lee, also known as Ann, was an African-American lawyer. She left.",
+            "race",
+        ),
         ("Ann Lee is a writer of Chinese descent. She left.", "race"),
         ("Ann Lee is a Roman Catholic bishop. She left.", "religion"),
-        ("Ann Lee is a writer. She was born into a Jewish family. She left.", "religion"),
+        (
+            "Ann Lee is a writer. She was born into a Jewish family. She left.",
+            "religion",
+        ),
         ("Ann Lee is a writer. In 1990, she converted to Islam. She left.", "religion"),
         ("Ann Lee is a writer. She became deaf in 1990. She left.", "disability"),
         ("Ann Lee is a writer. She was diagnosed with autism. She left.", "disability"),
@@ -166,7 +198,10 @@ def test_other_languages_have_no_paper() -> None:
         ("Ann Lee is a writer. The hotel was Jewish. She left.", ""),
         ("The Wall is an Indian film directed by a writer. She left.", ""),  # no person
         ("Ann Lee is a writer for an Indian newspaper. She left.", ""),
-        ("Ann Lee is an Indian lawyer. Lee left.", ""),  # no pronoun: too little to go by
+        (
+            "Ann Lee is an Indian lawyer. Lee left.",
+            "",
+        ),  # no pronoun: too little to go by
         ("In 1990 there was a flood.", ""),
     ],
 )
@@ -202,12 +237,16 @@ def test_an_article_counts_for_its_subject_alone() -> None:
         ("religion", "The Indian lawyer won a prize.", False),
     ],
 )
-def test_people_described_in_a_sentence(topic: str, sentence: str, wanted: bool) -> None:
+def test_people_described_in_a_sentence(
+    topic: str, sentence: str, wanted: bool
+) -> None:
     assert mined(sentence, topic) == [WON] * wanted
 
 
 def test_a_topic_without_such_words_takes_any_person() -> None:
-    english = English(MineSettings(topic=replace(load_topic("race"), name="nationality")))
+    english = English(
+        MineSettings(topic=replace(load_topic("race"), name="nationality"))
+    )
     (decisions,) = english.decide(english.find("The nurse won a prize."))
     assert [d.template for d in decisions] == [WON]
     assert english.describe()["about"] == "any"
@@ -236,7 +275,9 @@ def facts(parser: SpacyParser, sentence: str, **labels: str) -> LinkFacts:
 
     words = sentence.replace(",", " ,").replace(".", " .").split()
     doc = parser.nlp(Doc(parser.nlp.vocab, words=words))
-    doc.set_ents([Span(doc, t.i, t.i + 1, label=labels[t.text]) for t in doc if t.text in labels])
+    doc.set_ents(
+        [Span(doc, t.i, t.i + 1, label=labels[t.text]) for t in doc if t.text in labels]
+    )
     y = [t for t in doc if t.lower_ in ("he", "she", "his", "her")][-1]
     link = clause_link(y) if y.dep_ == "nsubj" else word_link(y)
     return facts_of(link, Parsed(doc), frozenset())
@@ -247,15 +288,23 @@ def test_a_name_with_a_wrong_label_may_be_another_person(parser: SpacyParser) ->
     found = facts(parser, sentence, Leadbetter="PERSON", Longstreet="ORG")
     assert (found.persons, found.hidden) == (0, 1)
     assert found.confidence < MIN_CONFIDENCE
-    place = facts(parser, "Smith lived in Longstreet before he wrote a book.", Longstreet="ORG")
-    club = facts(parser, "Smith joined Longstreet before he wrote a book.", Longstreet="ORG")
+    place = facts(
+        parser, "Smith lived in Longstreet before he wrote a book.", Longstreet="ORG"
+    )
+    club = facts(
+        parser, "Smith joined Longstreet before he wrote a book.", Longstreet="ORG"
+    )
     assert place.hidden == club.hidden == 0
     assert place.confidence >= MIN_CONFIDENCE
 
 
-def test_another_person_before_the_subject_makes_a_possessive_unsure(parser: SpacyParser) -> None:
+def test_another_person_before_the_subject_makes_a_possessive_unsure(
+    parser: SpacyParser,
+) -> None:
     alone = facts(parser, "Riley lost his radio.")
-    other = facts(parser, "When Winston arrived, Riley lost his radio.", Winston="PERSON")
+    other = facts(
+        parser, "When Winston arrived, Riley lost his radio.", Winston="PERSON"
+    )
     assert (alone.earlier, other.earlier) == (False, True)
     assert other.confidence < MIN_CONFIDENCE <= alone.confidence
     woman = facts(parser, "When Emma arrived, Riley lost his radio.", Emma="PERSON")
@@ -267,10 +316,17 @@ def test_first_names_have_a_gender(parser: SpacyParser) -> None:
         facts(parser, "Philip Carey said that she was tired.", Carey="PERSON")
     met = "Carey met Alice Jones before he wrote the letter."
     assert facts(parser, met, Carey="PERSON", Jones="PERSON").persons == 0
-    assert facts(parser, met.replace("Alice", "Kim"), Carey="PERSON", Jones="PERSON").persons == 1
+    assert (
+        facts(
+            parser, met.replace("Alice", "Kim"), Carey="PERSON", Jones="PERSON"
+        ).persons
+        == 1
+    )
 
 
-@pytest.mark.parametrize("sentence", ["God knows where he went.", "Heaven knows where he went."])
+@pytest.mark.parametrize(
+    "sentence", ["God knows where he went.", "Heaven knows where he went."]
+)
 def test_god_is_not_a_person(parser: SpacyParser, sentence: str) -> None:
     with pytest.raises(Dropped, match="not a person"):
         facts(parser, sentence)

@@ -108,8 +108,12 @@ class Chinese:
                 sentence = to_simplified(_ASIDE.sub("", match[0].strip()))
                 if len(sentence) <= LONGEST and (y := _Y.search(sentence)):
                     follows = before and is_start(sentence[: y.start()])
-                    candidates.append(about + (f"{before}。{sentence}" if follows else sentence))
-                before = sentence if len(sentence) <= LONGEST else _STOP.split(sentence)[-1]
+                    candidates.append(
+                        about + (f"{before}。{sentence}" if follows else sentence)
+                    )
+                before = (
+                    sentence if len(sentence) <= LONGEST else _STOP.split(sentence)[-1]
+                )
             if not paragraph.endswith(_ENDS):  # a heading, or the item of a list
                 before = ""
         return candidates
@@ -155,7 +159,9 @@ class Chinese:
             raise Dropped("incomplete predicate")
         return f"{opening}[X]{words}{stop}{joint}[Y]"
 
-    def _clause(self, clauses: list[str], pronoun: str, names: Sequence[str]) -> tuple[str, str]:
+    def _clause(
+        self, clauses: list[str], pronoun: str, names: Sequence[str]
+    ) -> tuple[str, str]:
         """Opening and predicate of the last clause before [Y] that can stand in a template.
 
         Adverbials, and clauses that continue with the same subject, may be left out.
@@ -172,7 +178,9 @@ class Chinese:
             self._check_subject(clause, clauses[:end], pronoun, names)
             try:
                 words = predicate(clause, self._cues)
-                begins = clause.words[0][0] in listed("no_verb") or clause.words[0][1] == "p"
+                begins = (
+                    clause.words[0][0] in listed("no_verb") or clause.words[0][1] == "p"
+                )
                 if last and (begins or words.endswith(tuple(listed("needs_clause")))):
                     raise Dropped("incomplete predicate")
                 return clause.opening, words
@@ -183,10 +191,16 @@ class Chinese:
         raise last or Dropped("no predicate before [Y]")
 
     def _check_subject(
-        self, last: ChineseClause, clauses: list[str], pronoun: str, names: Sequence[str]
+        self,
+        last: ChineseClause,
+        clauses: list[str],
+        pronoun: str,
+        names: Sequence[str],
     ) -> None:
         """Whether the subject of the last of these clauses is the person of the pronoun."""
-        if last.who is None and not last.timed:  # its subject is that of an earlier clause
+        if (
+            last.who is None and not last.timed
+        ):  # its subject is that of an earlier clause
             if any(p in clause for clause in clauses for p in PRONOUNS if p != pronoun):
                 raise Dropped("another person before")
             if len(clauses) > 1 and not self._has_subject(clauses[:-1], names):
@@ -232,10 +246,13 @@ def _said() -> re.Pattern[str]:
         return "|".join(sorted(listed(name), key=len, reverse=True))
 
     adverbs = (
-        r"(?:[一曾也又还却则便就常再]|公开|后来|一直|曾经|多次|自己|同时|随后|当时|经常|始终){0,2}"
+        r"(?:[一曾也又还却则便就常再]|公开|后来|一直|曾经|多次|"
+        r"自己|同时|随后|当时|经常|始终){0,2}"
     )
     before = f"(?:{either('before_subject')})?"
-    return re.compile(rf"{before}(?P<subject>[他她]){adverbs}(?P<verb>{either('saying')})")
+    return re.compile(
+        rf"{before}(?P<subject>[他她]){adverbs}(?P<verb>{either('saying')})"
+    )
 
 
 # --- One clause: its opening, its subject, and a predicate that can stand in a template ----------
@@ -293,11 +310,15 @@ class ChineseClause:
 listed = partial(word_list, __package__)
 
 
-def subject_of(clause: str, persons: Set[str], names: Sequence[str] = ()) -> ChineseClause:
+def subject_of(
+    clause: str, persons: Set[str], names: Sequence[str] = ()
+) -> ChineseClause:
     """Split a clause; `Dropped` if its subject is not a person. `names` are known to be persons."""
     opening, rest = _opening(_without_adverbial(clause))
     timed = rest.endswith(tuple(listed("times")))
-    drop_if(opening in listed("opens_time") and not timed, "clause opens with a preposition")
+    drop_if(
+        opening in listed("opens_time") and not timed, "clause opens with a preposition"
+    )
     name = next((name for name in names if rest.startswith(name)), None)
     foreign = None if name else _FOREIGN.match(rest)
     rest = rest[foreign.end() :] if foreign else rest.removeprefix(name or "")
@@ -309,9 +330,16 @@ def subject_of(clause: str, persons: Set[str], names: Sequence[str] = ()) -> Chi
     is_name = kind in _PERSON_NAMES and not first.endswith("人")
     is_person = first in persons or is_name or _is_title(words[0])
     if first in PRONOUNS or is_person or foreign:
-        if others[0][0][:1] in ("们", "的", "和", "与", "等", "本", "及", "之") or _modified(
-            others
-        ):
+        if others[0][0][:1] in (
+            "们",
+            "的",
+            "和",
+            "与",
+            "等",
+            "本",
+            "及",
+            "之",
+        ) or _modified(others):
             raise Dropped("subject is not one person")
         if first not in (*PRONOUNS, name) and not _follows_a_name(others[0], persons):
             raise Dropped("name cut in two")  # 贝|克 本人, 路易|十二
@@ -380,7 +408,11 @@ def _segment(text: str) -> list[Word]:
 def _is_title(word: Word) -> bool:
     """这位 and 总统, 作家, …: one person, not 国家 or 人."""
     text, flag = word
-    return flag.startswith("n") and text.endswith(_TITLES[:7]) and text not in listed("no_title")
+    return (
+        flag.startswith("n")
+        and text.endswith(_TITLES[:7])
+        and text not in listed("no_title")
+    )
 
 
 def _follows_a_name(word: Word, persons: Set[str]) -> bool:
@@ -430,7 +462,9 @@ def predicate(clause: ChineseClause, cues: Set[str]) -> str:
     for word, flag in words:
         drop_if(word in cues or set(word) & _GENDERED, "gender cue in the skeleton")
         drop_if(set(word) & set("我你您"), "first or second person")
-        era = flag == "t" and word.endswith(("朝", "代", "年", "年间", "公元前", "公元"))
+        era = flag == "t" and word.endswith(
+            ("朝", "代", "年", "年间", "公元前", "公元")
+        )
         if era or flag in _NAMES or not all("一" <= c <= "鿿" for c in word):
             raise Dropped("name in the skeleton")
         drop_if(not is_simplified(word), "traditional characters in the skeleton")
@@ -449,16 +483,23 @@ def _check_end(words: list[Word]) -> None:
     if (last == "开始" and len(words) <= 2) or words[0][0] in listed("needs_more"):
         raise Dropped("incomplete predicate")
     drop_if(
-        words[0][0] == "在" and last in ("下", "中", "里", "上", "方面"), "incomplete predicate"
+        words[0][0] == "在" and last in ("下", "中", "里", "上", "方面"),
+        "incomplete predicate",
     )
-    if last.endswith((*_TITLES, "之一")) and {word for word, _ in words} & listed("copulas"):
+    if last.endswith((*_TITLES, "之一")) and {word for word, _ in words} & listed(
+        "copulas"
+    ):
         raise Dropped("another job in the skeleton")
 
 
 def _can_begin(words: list[Word]) -> bool:
     """Whether words are a predicate whose subject is left out, and a person's."""
     for word, flag in words[:3]:
-        if word in listed("no_person_does") or word not in _dictionary() or flag == "vg":
+        if (
+            word in listed("no_person_does")
+            or word not in _dictionary()
+            or flag == "vg"
+        ):
             return False
         if flag.startswith("v"):
             return True

@@ -90,7 +90,9 @@ _SHORT = frozenset(
 )
 _SPEAKER = re.compile(r"^(?:[A-Z]\.\d+|@@?[A-Z]\d*):?\s*")
 _NOISE = re.compile(r"<[^<>]{0,200}>|\[\[|\]\]|\{\{|\}\}|--+|\s-\s*$|\[\s*\d+\s*\]")
-_FILLER = re.compile(r",?\s*\b(?:uh|um|uh-huh|you know|I mean)\b,?(?=\s|$)", re.IGNORECASE)
+_FILLER = re.compile(
+    r",?\s*\b(?:uh|um|uh-huh|you know|I mean)\b,?(?=\s|$)", re.IGNORECASE
+)
 _ARTICLE = re.compile(r"\b(?:a|an|the) (?!\[X\])")
 
 
@@ -110,7 +112,10 @@ class Mention:
         """Whether a sentence begins with the subject, perhaps after a phrase: "In 1990, he"."""
         head = re.match(r"(?:[^,]{0,50}, )?(?:[^\W\d_][\w’'-]*\W{1,2}){0,3}", sentence)
         words = re.findall(r"[\w’'-]+", head[0] if head else "")
-        return any(w in self.names or (self.pronoun and w.lower() == self.pronoun) for w in words)
+        return any(
+            w in self.names or (self.pronoun and w.lower() == self.pronoun)
+            for w in words
+        )
 
     def means(self, token: Token) -> bool:
         """Whether a subject is that of the article: no other subject comes before it."""
@@ -120,7 +125,9 @@ class Mention:
         return all(self._is(t) or t.tag_ in ("WP", "WDT") for t in before)
 
     def _is(self, token: Token) -> bool:
-        return token.text in self.names or bool(self.pronoun and token.lower_ == self.pronoun)
+        return token.text in self.names or bool(
+            self.pronoun and token.lower_ == self.pronoun
+        )
 
 
 NO_ONE = Mention()
@@ -140,7 +147,11 @@ class English:
         self.longest = None if self.as_in_paper else MOST_WORDS
         pronouns = set(SUBJECT_PRONOUNS) <= self.cues
         self.strategy = "coreference" if pronouns else "predicate"
-        own = self.strategy == "predicate" and settings.about == "own" and not self.as_in_paper
+        own = (
+            self.strategy == "predicate"
+            and settings.about == "own"
+            and not self.as_in_paper
+        )
         self.own = own and topic.name in read_lexicon(__package__)["identities"]
         self.topic = topic.name
         self.parser_name = settings.parser or DEFAULT_PARSER
@@ -194,7 +205,9 @@ class English:
         noun after an article and no preposition), or a word of Y of whose subject something may be
         said before it. As in the paper, a word that modifies the subject may be the first."""
         if self.strategy == "predicate":
-            return word == "who" or bool(_SUBJECT_BEFORE.search(sentence, max(0, at - 60), at))
+            return word == "who" or bool(
+                _SUBJECT_BEFORE.search(sentence, max(0, at - 60), at)
+            )
         return self.as_in_paper or sentence.count(" ", 0, at) >= 2
 
     def decide(self, candidates: Sequence[Candidate]) -> Iterator[list[Decision]]:
@@ -202,7 +215,9 @@ class English:
         for parsed, (_, subject) in zip(parses, candidates, strict=True):
             yield list(self.decide_parsed(parsed, subject))
 
-    def decide_parsed(self, parsed: Parsed, subject: Mention = NO_ONE) -> Iterator[Decision]:
+    def decide_parsed(
+        self, parsed: Parsed, subject: Mention = NO_ONE
+    ) -> Iterator[Decision]:
         """The decisions on a sentence that has been parsed; `subject` is that of its article."""
         if self.strategy == "predicate":
             yield from self._predicates(parsed, subject)
@@ -229,7 +244,9 @@ class English:
                 drop_if(subject.tag_ not in ("NN", "NNP"), "subject is not one person")
                 person_kind(subject, parsed, self.persons)
                 reports = has_dep(verb.rights, "ccomp")
-                said = verb_group(verb).past() if reports else skeleton.predicate((verb,))
+                said = (
+                    verb_group(verb).past() if reports else skeleton.predicate((verb,))
+                )
                 joint = ["that"] if reports or len(said) == 1 else []
                 words = ["The", "[X]", *said, *joint, "[Y]"]
                 cues = self.cues | listed("cues_by_meaning")
@@ -265,7 +282,9 @@ class English:
         """ "The [X], who played a role, is [Y]": one decision for every predicate of a person."""
         skeleton = Skeleton(parsed.entity, self.persons, alone=True)
         for verb, clause_subject in _clauses(parsed):
-            evidence = f"{clause_subject.text}@{clause_subject.i} < {verb.text}@{verb.i}"
+            evidence = (
+                f"{clause_subject.text}@{clause_subject.i} < {verb.text}@{verb.i}"
+            )
             try:
                 check_sentence(verb)
                 self._check_person(verb, clause_subject, parsed, subject)
@@ -277,7 +296,9 @@ class English:
                 check_alone(verb, predicate)
                 words = ["The", "[X],", "who", *predicate]
                 cues = self.cues | listed("identity_cues")
-                template = finish(words, cues=cues, rule=TOPIC_CUE, longest=self.longest)
+                template = finish(
+                    words, cues=cues, rule=TOPIC_CUE, longest=self.longest
+                )
                 template += ", is [Y]"
             except Dropped as no:
                 yield Decision(parsed.doc.text, None, no.rule, evidence)
@@ -312,10 +333,15 @@ class English:
         return _ARTICLE.sub("", template)
 
     def describe(self) -> dict[str, str]:
-        about = {} if self.strategy != "predicate" else {"about": "own" if self.own else "any"}
+        about = (
+            {}
+            if self.strategy != "predicate"
+            else {"about": "own" if self.own else "any"}
+        )
         return {
             **about,
-            "strategy": self.strategy + (", as in the paper" if self.as_in_paper else ""),
+            "strategy": self.strategy
+            + (", as in the paper" if self.as_in_paper else ""),
             "parser": self.parser_name,
             "parser_version": self.parser.version,
             "resolver": "rules" if self.strategy == "coreference" else "none",
@@ -346,7 +372,9 @@ def _template(link: Link, kind: str, skeleton: Skeleton) -> list[str]:
     elif kind == "possessive":
         check_possessive(link, words, skeleton.persons)
     else:
-        drop_if(link.path[-2].pos_ == "AUX", "[Y] is not an object")  # "was himself a …"
+        drop_if(
+            link.path[-2].pos_ == "AUX", "[Y] is not an object"
+        )  # "was himself a …"
     return [*words, *joint, "[Y]"]
 
 
@@ -480,7 +508,11 @@ class VerbGroup:
         have, be = (["have"], "been") if self.perfect else ([], "be")
         if self.passive or self.progressive:
             return [*negation, *have, be, *self._tail()]
-        return [*negation, *have, inflect(self.base, "VBN") if self.perfect else self.base]
+        return [
+            *negation,
+            *have,
+            inflect(self.base, "VBN") if self.perfect else self.base,
+        ]
 
     def gerund(self) -> list[str]:
         """The -ing form."""
@@ -507,11 +539,15 @@ def verb_group(verb: Token) -> VerbGroup:
 
     tag = verb.tag_
     passive = has_dep(helpers, "auxpass")
-    modal = next((mapped("modal_past").get(h.lower_) for h in helpers if h.tag_ == "MD"), None)
+    modal = next(
+        (mapped("modal_past").get(h.lower_) for h in helpers if h.tag_ == "MD"), None
+    )
     if modal is None and tag == "VB" and has_one_of("have_or_would"):
         modal = "would"
     participle = tag == "VBN"
-    have = has_one_of("have") or (participle and not passive and has_one_of("be_or_have"))
+    have = has_one_of("have") or (
+        participle and not passive and has_one_of("be_or_have")
+    )
     have = have or (participle and modal is None and has_one_of("have_or_would"))
     has_be = has_one_of("be") or (tag == "VBG" and has_one_of("be_or_have"))
     negation = next((c.lower_ for c in verb.children if c.dep_ == "neg"), None)
@@ -529,7 +565,9 @@ def verb_group(verb: Token) -> VerbGroup:
 
 def _helpers(verb: Token) -> list[Token]:
     """Auxiliaries of the verb; if it shares them, those of the verb before it."""
-    auxiliaries = [c for c in verb.lefts if c.dep_ in ("aux", "auxpass") and c.lower_ != "to"]
+    auxiliaries = [
+        c for c in verb.lefts if c.dep_ in ("aux", "auxpass") and c.lower_ != "to"
+    ]
     if auxiliaries or verb.dep_ != "conj" or has_dep(verb.lefts, *SUBJECTS):
         return auxiliaries
     first = verb.head
@@ -537,7 +575,9 @@ def _helpers(verb: Token) -> list[Token]:
     shared = any(h.dep_ == "auxpass" or h.lower_ in listed("have") for h in of_first)
     if verb.tag_ == "VBN" and shared:
         return of_first
-    if verb.tag_ == "VB" and any(h.tag_ == "MD" or h.lower_ in listed("do") for h in of_first):
+    if verb.tag_ == "VB" and any(
+        h.tag_ == "MD" or h.lower_ in listed("do") for h in of_first
+    ):
         return of_first
     if verb.tag_ == "VBG" and first.tag_ == "VBG":
         return of_first
@@ -559,10 +599,16 @@ def base_and_past(word: str, tag: str) -> tuple[str, str]:
 
     irregular = mapped("bases").get(word)
     lemmas = (irregular,) if irregular else getLemma(word, upos="VERB")
-    base = word if tag in ("VB", "VBP") and not irregular else (lemmas[0] if lemmas else word)
+    base = (
+        word
+        if tag in ("VB", "VBP") and not irregular
+        else (lemmas[0] if lemmas else word)
+    )
     drop_if(tag != "VBD" and not is_known(base), "unknown verb")
     # a form that was read as the past may be the participle alone: "begun"
-    begun = word in getInflection(base, tag="VBN") and word not in getInflection(base, tag="VBD")
+    begun = word in getInflection(base, tag="VBN") and word not in getInflection(
+        base, tag="VBD"
+    )
     past_form = inflect(base, "VBD") if tag != "VBD" or begun else word
     return base, mapped("spellings").get(past_form, past_form)
 
@@ -592,7 +638,9 @@ def inflect(base: str, tag: str) -> str:
 
 
 #: Dependency labels allowed between the governing verb and the clause of [Y].
-_STEPS = frozenset(["dobj", "pobj", "prep", "attr", "acomp", "oprd", "dative", "xcomp", "appos"])
+_STEPS = frozenset(
+    ["dobj", "pobj", "prep", "attr", "acomp", "oprd", "dative", "xcomp", "appos"]
+)
 _LONGEST_PATH = 7
 
 
@@ -704,7 +752,8 @@ def _is_finite(verb: Token) -> bool:
     if verb.tag_ in ("VBD", "VBZ", "VBP"):
         return True
     return any(
-        c.dep_ in ("aux", "auxpass") and c.tag_ in ("VBD", "VBZ", "VBP", "MD") for c in verb.lefts
+        c.dep_ in ("aux", "auxpass") and c.tag_ in ("VBD", "VBZ", "VBP", "MD")
+        for c in verb.lefts
     )
 
 
@@ -724,7 +773,9 @@ def connector(link: Link) -> list[str]:
             return question
         return _marked(marks, allowed=("that", "if", "whether")) if marks else ["that"]
     if dep == "advcl":
-        if question and (question[0] in ("when", "whenever") or opening[0].lower_ == "where"):
+        if question and (
+            question[0] in ("when", "whenever") or opening[0].lower_ == "where"
+        ):
             return question
         before = link.path[-1].doc[max(opening[0].i - 1, 0)].lower_ if opening else ""
         if marks[:1] == ["that"]:
@@ -733,7 +784,9 @@ def connector(link: Link) -> list[str]:
             state = parent.pos_ in ("ADJ", "VERB") and parent.tag_ == "VBN"
             drop_if(not state, "nothing joins the clauses")
             return ["that"]
-        if marks[:1] == ["as"] and (parent.lower_ in ("soon", "long", "far") or len(marks) > 1):
+        if marks[:1] == ["as"] and (
+            parent.lower_ in ("soon", "long", "far") or len(marks) > 1
+        ):
             raise Dropped("comparison")
         drop_if(marks[:1] == ["than"], "comparison")
         return _marked(marks, allowed=listed("subordinators") - {"where", "whether"})
@@ -752,7 +805,12 @@ def opening_word(link: Link) -> str:
     for child in verb.lefts:
         if child.i < link.subject.i and (child.dep_ == "mark" or child.tag_ == "WRB"):
             word = child.lower_
-            if word in listed("subordinators") and word not in ("so", "where", "whether", "lest"):
+            if word in listed("subordinators") and word not in (
+                "so",
+                "where",
+                "whether",
+                "lest",
+            ):
                 return word.capitalize()
     raise Dropped("nothing joins the clauses")
 
@@ -763,7 +821,9 @@ def _marked(marks: list[str], *, allowed: Collection[str]) -> list[str]:
 
 
 def _coordinator(parent: Token, clause: Token) -> list[str]:
-    conjunctions = [c for c in parent.rights if c.dep_ == "cc" and parent.i < c.i < clause.i]
+    conjunctions = [
+        c for c in parent.rights if c.dep_ == "cc" and parent.i < c.i < clause.i
+    ]
     conjunctions += [c for c in clause.lefts if c.dep_ == "cc"]
     before = clause.doc[max(clause.left_edge.i - 1, 0)]
     conjunctions += [before] if before.tag_ == "CC" and before.i > parent.i else []
@@ -775,9 +835,16 @@ def _coordinator(parent: Token, clause: Token) -> list[str]:
 def _question(opening: list[Token]) -> list[str]:
     """how, why, what, … at the start of a clause."""
     for token in opening:
-        if token.lower_ in listed("question_words") and token.tag_ in ("WRB", "WP", "WDT"):
+        if token.lower_ in listed("question_words") and token.tag_ in (
+            "WRB",
+            "WP",
+            "WDT",
+        ):
             later = [t for t in opening if t.i > token.i and not t.is_punct]
-            drop_if(token.lower_ in ("which", "who", "whom"), "question word in the skeleton")
+            drop_if(
+                token.lower_ in ("which", "who", "whom"),
+                "question word in the skeleton",
+            )
             if later and token.lower_ in ("how", "what"):
                 words = [t.lower_ for t in later]
                 if token.lower_ == "how" and words in (["much"], ["many"]):
@@ -794,16 +861,22 @@ def _relative(opening: list[Token], clause: Token) -> list[str]:
     for token in opening:
         word = token.lower_
         drop_if(token.tag_ == "WP$" or word == "whose", "question word in the skeleton")
-        if token.tag_ not in ("WRB", "WP", "WDT") and not (word == "that" and token.i < clause.i):
+        if token.tag_ not in ("WRB", "WP", "WDT") and not (
+            word == "that" and token.i < clause.i
+        ):
             continue
         if word in ("where", "when", "why"):
             if word == "where" and clause.head.lower_ in listed("persons"):
-                raise Dropped("nothing joins the clauses")  # "moved as a child, where …"
+                raise Dropped(
+                    "nothing joins the clauses"
+                )  # "moved as a child, where …"
             return [word]
         if token.dep_ == "pobj":
             prep = token.head
             of_verb = prep.dep_ == "prep" and prep.head.pos_ in ("VERB", "AUX")
-            drop_if(not of_verb or prep.i + 1 != token.i, "question word in the skeleton")
+            drop_if(
+                not of_verb or prep.i + 1 != token.i, "question word in the skeleton"
+            )
             return [prep.lower_, "whom" if word in ("who", "whom") else "which"]
         drop_if(token.dep_ in SUBJECTS, "question word in the skeleton")
         return ["whom"] if word in ("who", "whom") else ["that"]
@@ -820,10 +893,23 @@ _MARKS = frozenset(['"', "“", "”", "`", "``", "''", "«", "»", "„"])
 #: Titles, and what they say about gender.
 _TITLES = {
     **dict.fromkeys("mr sir king prince lord brother father".split(), MALE),
-    **dict.fromkeys("mrs ms miss queen princess lady sister dame mother".split(), FEMALE),
+    **dict.fromkeys(
+        "mrs ms miss queen princess lady sister dame mother".split(), FEMALE
+    ),
 }
 _NOT_PERSONS = frozenset(
-    ["ORG", "GPE", "LOC", "FAC", "NORP", "WORK_OF_ART", "EVENT", "PRODUCT", "LAW", "DATE"]
+    [
+        "ORG",
+        "GPE",
+        "LOC",
+        "FAC",
+        "NORP",
+        "WORK_OF_ART",
+        "EVENT",
+        "PRODUCT",
+        "LAW",
+        "DATE",
+    ]
 )
 
 
@@ -889,14 +975,19 @@ def facts_of(link: Link, parsed: Parsed, persons: Set[str]) -> LinkFacts:
     kind = person_kind(subject, parsed, persons)
     differs = gender and _gender_of_subject(subject) not in (None, gender)
     drop_if(differs, "subject and [Y] differ in gender")
-    if any(t.i < subject.i and GENDERED_PRONOUNS.get(t.lower_) == gender for t in subject.subtree):
+    if any(
+        t.i < subject.i and GENDERED_PRONOUNS.get(t.lower_) == gender
+        for t in subject.subtree
+    ):
         raise Dropped("another person in the subject")  # "His father died when he …"
     embedded = link.path[0].dep_ == "ccomp" and link.path[-1].dep_ == "conj"
     drop_if(embedded and kind != "pronoun", "two subjects before [Y]")
     rivals = _rivals(link, parsed, persons, gender)
     nouns = sum(t.tag_ == "NN" for t in rivals)
     leading = any(map(_leads, rivals))
-    drop_if(kind != "pronoun" and leading, "another person stands between subject and [Y]")
+    drop_if(
+        kind != "pronoun" and leading, "another person stands between subject and [Y]"
+    )
     return LinkFacts(
         kind,
         full=kind == "name" and has_dep(subject.lefts, "compound"),
@@ -946,7 +1037,9 @@ def _acts_as_person(name: Token, parsed: Parsed) -> bool:
     """Whether a name that is labelled otherwise can be a person's: "Becker studied law"."""
     if "-".join(_whole_name(name)) in listed("countries"):
         return False
-    if name.head.pos_ == "VERB" and _base_if_known(name.head) in listed("done_by_persons"):
+    if name.head.pos_ == "VERB" and _base_if_known(name.head) in listed(
+        "done_by_persons"
+    ):
         return True
     return _looks_like_person(name, parsed)
 
@@ -965,10 +1058,21 @@ def _whole_name(name: Token) -> list[str]:
 def _looks_like_person(name: Token, parsed: Parsed) -> bool:
     """Whether a name has the form of a person's, and a label that is often wrong."""
     whole = _whole_name(name)
-    not_of_persons = listed("institutions") | listed("done_to_things") | listed("no_surnames")
-    if not_of_persons & set(whole) or len(whole) > 3 or not all(w.isalpha() for w in whole):
+    not_of_persons = (
+        listed("institutions") | listed("done_to_things") | listed("no_surnames")
+    )
+    if (
+        not_of_persons & set(whole)
+        or len(whole) > 3
+        or not all(w.isalpha() for w in whole)
+    ):
         return False
-    return name.text.istitle() and parsed.entity(name) in ("ORG", "GPE", "NORP", "PRODUCT")
+    return name.text.istitle() and parsed.entity(name) in (
+        "ORG",
+        "GPE",
+        "NORP",
+        "PRODUCT",
+    )
 
 
 def _gender_of_subject(subject: Token) -> str | None:
@@ -999,14 +1103,18 @@ def _speech_between(subject: Token, y: Token) -> bool:
     verb; not a title that is closed again, as in: He joined "Le Monde", where he …"""
     between = subject.doc[subject.i + 1 : y.i]
     doc = subject.doc  # "``" may be two tokens
-    marks = [t.i for t in between if t.text in _MARKS and doc[t.i - 1].text not in _MARKS]
+    marks = [
+        t.i for t in between if t.text in _MARKS and doc[t.i - 1].text not in _MARKS
+    ]
     if len(marks) % 2 or doc[y.i - 1].text in _MARKS:
         return True
     pairs = zip(marks[::2], marks[1::2], strict=True)
     return any(t.pos_ in ("VERB", "AUX", "PRON") for a, b in pairs for t in doc[a:b])
 
 
-def _rivals(link: Link, parsed: Parsed, persons: Set[str], gender: str | None) -> list[Token]:
+def _rivals(
+    link: Link, parsed: Parsed, persons: Set[str], gender: str | None
+) -> list[Token]:
     """The other persons between the subject and [Y] to whom [Y] could refer."""
     rivals = []
     for token in _between(link):
@@ -1017,7 +1125,9 @@ def _rivals(link: Link, parsed: Parsed, persons: Set[str], gender: str | None) -
             repeats = word == link.subject.lower_ and token.dep_ in SUBJECTS
             if same and not repeats and word not in REFLEXIVES:
                 rivals.append(token)
-        elif token.tag_ == "NN" and is_person(word, persons) and token.dep_ != "compound":
+        elif (
+            token.tag_ == "NN" and is_person(word, persons) and token.dep_ != "compound"
+        ):
             # "He was the president …": the noun describes the subject itself
             about_subject = token.dep_ in ("attr", "oprd", "acomp") or (
                 token.dep_ == "pobj" and token.head.lower_ == "as"
@@ -1054,17 +1164,25 @@ def _stands_like_person(name: Token, parsed: Parsed) -> bool:
     if has_dep(name.lefts, "det") or "-".join(_whole_name(name)) in listed("countries"):
         return False
     if name.dep_ == "pobj":
-        return parsed.entity(name) not in ("GPE", "NORP") and name.head.lower_ not in ("in", "of")
+        return parsed.entity(name) not in ("GPE", "NORP") and name.head.lower_ not in (
+            "in",
+            "of",
+        )
     if name.dep_ == "dobj":
         return _base_if_known(name.head) not in listed("done_to_places")
     return name.dep_ in ("poss", "nsubj", "nsubjpass", "dative", "conj")
 
 
-def _another_before(subject: Token, parsed: Parsed, persons: Set[str], gender: str | None) -> bool:
+def _another_before(
+    subject: Token, parsed: Parsed, persons: Set[str], gender: str | None
+) -> bool:
     """Whether another person acts, or owns something, before the subject: "As Winston taught …,
     Riley stole his radio"."""
     for token in subject.doc[: subject.left_edge.i]:
-        if token.dep_ not in ("nsubj", "nsubjpass", "poss") or token.lower_ == subject.lower_:
+        if (
+            token.dep_ not in ("nsubj", "nsubjpass", "poss")
+            or token.lower_ == subject.lower_
+        ):
             continue
         try:
             person_kind(token, parsed, persons)
@@ -1163,7 +1281,12 @@ class Skeleton:
                 objects += 1
             elif dep == "prep":
                 phrase = []
-                if self.alone and words and words[-1] in listed("relational") and not phrases:
+                if (
+                    self.alone
+                    and words
+                    and words[-1] in listed("relational")
+                    and not phrases
+                ):
                     phrase = self._phrase(child)  # "made contributions to the field"
                     drop_if(not phrase, "a noun that lost what it needs")
                 elif not (reports or objects or phrases):
@@ -1232,12 +1355,18 @@ class Skeleton:
                     words += self._open_clause((child,))
                 elif child.dep_ == "ccomp":
                     raise Dropped("clause in the predicate")
-                elif child.lower_ in listed("of_adjectives") and self.alone and not words[1:]:
+                elif (
+                    child.lower_ in listed("of_adjectives")
+                    and self.alone
+                    and not words[1:]
+                ):
                     words += self._phrase(child)  # "responsible for the design"
             if self.alone:
                 check_alone_adjective(token, words[1:])
             if token.lower_ in listed("quantities"):
-                raise Dropped("a quantity without its noun")  # "would spend much (of the year)"
+                raise Dropped(
+                    "a quantity without its noun"
+                )  # "would spend much (of the year)"
             if token.lower_ in listed("unfinished") and len(words) == 1:
                 raise Dropped("incomplete predicate")  # "was able"
             return words
@@ -1252,7 +1381,9 @@ class Skeleton:
             raise Dropped("name in the skeleton")
         drop_if(gives_gender_away(token.lower_), "gender cue in the skeleton")
         degrees = ("as", "so", "too", "more", "less", "such")
-        if token.tag_ in ("JJR", "RBR") or any(c.lower_ in degrees for c in token.lefts):
+        if token.tag_ in ("JJR", "RBR") or any(
+            c.lower_ in degrees for c in token.lefts
+        ):
             raise Dropped("comparison")
         if has_dep(token.lefts, "npadvmod"):
             raise Dropped("number or sign in the skeleton")  # "17 years old"
@@ -1268,7 +1399,11 @@ class Skeleton:
         """An infinitive or a gerund: "to prove", "working", with its own complements."""
         verb = path[0]
         if verb.pos_ not in ("VERB", "AUX"):
-            return self._complement(verb) if len(path) == 1 else self._enter((verb, *path[1:]))
+            return (
+                self._complement(verb)
+                if len(path) == 1
+                else self._enter((verb, *path[1:]))
+            )
         drop_if(has_dep(verb.lefts, *SUBJECTS), "clause in the predicate")
         group = verb_group(verb)
         rest = self._after(path, base=group.base, copula=_is_copula(verb))
@@ -1279,13 +1414,21 @@ class Skeleton:
             words = group.infinitive()
             negation = words[:1] if group.negation else []
             question = [c.lower_ for c in verb.lefts if c.tag_ in ("WRB", "WP")]
-            return [*question, *negation, "to", *words[len(negation) :], *rest]  # "how to win"
+            return [
+                *question,
+                *negation,
+                "to",
+                *words[len(negation) :],
+                *rest,
+            ]  # "how to win"
         if verb.tag_ == "VBG":
             return [*group.gerund(), *rest]
         if verb.tag_ == "VB":
             return [*group.infinitive(), *rest]
         if verb.tag_ == "VBN":
-            if not has_dep(verb.lefts, "auxpass"):  # "was left paralysed", not "began competed"
+            if not has_dep(
+                verb.lefts, "auxpass"
+            ):  # "was left paralysed", not "began competed"
                 base = base_and_past(verb.head.lower_, verb.head.tag_)[0]
                 drop_if(base not in listed("takes_participle"), "no finite verb")
             being = ["being"] if group.passive else []
@@ -1316,7 +1459,11 @@ class Skeleton:
                     role = self.alone and prep.lower_ == "as"  # "acted as Hamlet"
                     if named and is_name(child) and not role:
                         return [prep.lower_, *place(child, self)]
-                    if is_name(child) or is_time(child) or any(is_name(c) for c in child.lefts):
+                    if (
+                        is_name(child)
+                        or is_time(child)
+                        or any(is_name(c) for c in child.lefts)
+                    ):
                         return []
                     return [prep.lower_, *noun_phrase(child, self)]
                 except Dropped:
@@ -1343,7 +1490,9 @@ def _check_shared(verb: Token) -> None:
 def _is_copula(verb: Token) -> bool:
     if verb.lower_ not in listed("be") and verb.lower_ not in ("'s", "’s"):
         return False
-    return not any(c.dep_ in ("aux", "auxpass") and c.lower_ in listed("be") for c in verb.rights)
+    return not any(
+        c.dep_ in ("aux", "auxpass") and c.lower_ in listed("be") for c in verb.rights
+    )
 
 
 def noun_phrase(noun: Token, how: Skeleton, *, step: Token | None = None) -> list[str]:
@@ -1377,22 +1526,33 @@ def noun_phrase(noun: Token, how: Skeleton, *, step: Token | None = None) -> lis
         elif how.alone and child.lower_ in ("this", "that", "these", "those"):
             raise Dropped("pronoun in the skeleton")  # "used these years"
         elif child.dep_ in ("det", "predet") and child.lower_ in listed("determiners"):
-            determiner = [*determiner, child.lower_] if child.lower_ == "the" else [child.lower_]
+            determiner = (
+                [*determiner, child.lower_] if child.lower_ == "the" else [child.lower_]
+            )
         elif child.dep_ == "det":
             raise Dropped("question word in the skeleton")
         elif not (child.is_alpha and child.is_lower):
-            unnamed = unnamed or child.dep_ in ("compound", "nmod")  # drop names and numbers
+            unnamed = unnamed or child.dep_ in (
+                "compound",
+                "nmod",
+            )  # drop names and numbers
         elif (child.dep_ == "nummod" and not determiner) or (
-            child.dep_ == "compound" and child.tag_ in ("NN", "VBG") and not hyphenated(child)
+            child.dep_ == "compound"
+            and child.tag_ in ("NN", "VBG")
+            and not hyphenated(child)
         ):
-            modifiers += _compound(child) if child.dep_ == "compound" else [child.lower_]
+            modifiers += (
+                _compound(child) if child.dep_ == "compound" else [child.lower_]
+            )
             # "a few different schools", "a long time member"
             determiner = determiner or [c.lower_ for c in child.lefts if c.tag_ == "DT"]
     adjectives = [c.lower_ for c in noun.lefts if _plain_adjective(c)]
     few = "few" in adjectives and determiner == ["a"]
     counted = has_dep(noun.lefts, "nummod")
     if noun.tag_ == "NNS" and determiner in (["a"], ["an"]) and not few and not counted:
-        raise Dropped("a noun that lost what it needs")  # "made a living painting portraits"
+        raise Dropped(
+            "a noun that lost what it needs"
+        )  # "made a living painting portraits"
     singular = bool(determiner) and determiner[-1] in listed("singular_determiners")
     if noun.tag_ == "NNS" and singular and not few:
         determiner = []  # "another two goals", "a few goals": without the number no article
@@ -1418,12 +1578,18 @@ def check_description(noun: Token, persons: Set[str]) -> None:
     [X] is an occupation: "was a teacher", "became governor" and "worked as a nurse" contradict it.
     """
     verb, word = noun.head, noun.lower_
-    is_x = noun.dep_ == "attr" and (verb.pos_ == "AUX" or verb.lower_ in listed("becoming"))
+    is_x = noun.dep_ == "attr" and (
+        verb.pos_ == "AUX" or verb.lower_ in listed("becoming")
+    )
     is_role = noun.dep_ == "oprd" or (noun.dep_ == "pobj" and verb.lower_ == "as")
     if not is_x and not is_role:
         return
-    job = word in listed("offices") or (is_person(word, persons) and word not in listed("anyone"))
-    if job and not (word in listed("honorary") and (is_role or word in ("head", "home", "part"))):
+    job = word in listed("offices") or (
+        is_person(word, persons) and word not in listed("anyone")
+    )
+    if job and not (
+        word in listed("honorary") and (is_role or word in ("head", "home", "part"))
+    ):
         raise Dropped("another job in the skeleton")
 
 
@@ -1445,23 +1611,34 @@ def _phrase_of(noun: Token, how: Skeleton) -> list[str]:
     return []
 
 
-def _check_alone(noun: Token, determiner: list[str], modifiers: list[str], *, ends: bool) -> None:
+def _check_alone(
+    noun: Token, determiner: list[str], modifiers: list[str], *, ends: bool
+) -> None:
     """What only a clause by itself forbids: "gave four", "collected type specimen"; and nouns with
     which it cannot end: "took advantage", "climbed into the top"."""
     part = determiner == ["the"] and noun.lower_ in listed("needs_of")
     phrase = any(c.dep_ == "prep" and c.i > noun.i for c in noun.head.rights)
-    incomplete = noun.lower_ in listed("relational") and not (noun.dep_ == "dobj" and phrase)
+    incomplete = noun.lower_ in listed("relational") and not (
+        noun.dep_ == "dobj" and phrase
+    )
     drop_if(ends and (part or incomplete), "a noun that lost what it needs")
     drop_if(noun.pos_ == "NUM", "a quantity without its noun")
     if noun.tag_ == "NN" and any(c.lower_ in listed("of_several") for c in noun.lefts):
         raise Dropped("broken grammar")
-    if modifiers and not determiner and noun.tag_ == "NN" and noun.lower_ not in listed("mass"):
+    if (
+        modifiers
+        and not determiner
+        and noun.tag_ == "NN"
+        and noun.lower_ not in listed("mass")
+    ):
         raise Dropped("a noun that lost what it needs")
     if any(not _VOWEL.search(word) for word in modifiers):
         raise Dropped("number or sign in the skeleton")  # "(16) mm film"
     thing = noun.dep_ == "attr" and noun.head.dep_ == "xcomp"
     if thing and noun.lower_ not in listed("anyone"):
-        raise Dropped("subject is not a person")  # "was considered to be a coveted position"
+        raise Dropped(
+            "subject is not a person"
+        )  # "was considered to be a coveted position"
 
 
 def _whole(adjective: Token) -> bool:
@@ -1489,24 +1666,49 @@ def _check_lost(
 ) -> None:
     """Refuse a noun that is incomplete with its remaining modifiers."""
     word = noun.lower_
-    if word in listed("magnitudes") or any(k in listed("magnitudes") for k in modifiers):
+    if word in listed("magnitudes") or any(
+        k in listed("magnitudes") for k in modifiers
+    ):
         raise Dropped("number or sign in the skeleton")  # "million yuan"
     mods = [c for c in noun.lefts if c.dep_ in ("amod", "compound", "nummod", "nmod")]
-    if any(c.dep_ == "nummod" and c.lower_ in modifiers and hyphenated(c) for c in mods):
+    if any(
+        c.dep_ == "nummod" and c.lower_ in modifiers and hyphenated(c) for c in mods
+    ):
         raise Dropped("number or sign in the skeleton")  # "twenty-six organizations"
     missing = [c for c in mods if c.lower_ not in modifiers]
-    if any(c.dep_ == "npadvmod" for mod in mods if mod.lower_ in modifiers for c in mod.lefts):
+    if any(
+        c.dep_ == "npadvmod"
+        for mod in mods
+        if mod.lower_ in modifiers
+        for c in mod.lefts
+    ):
         raise Dropped("a noun that lost what it needs")  # "a year long trip"
-    bare = not determiner and not modifiers and noun.tag_ == "NN" and word not in listed("mass")
+    bare = (
+        not determiner
+        and not modifiers
+        and noun.tag_ == "NN"
+        and word not in listed("mass")
+    )
     on_path = step.i if step is not None else -1
     other = [c for c in noun.rights if c.dep_ in ("acl", "prep") and c.i != on_path]
     if (
         (bare and missing and missing[0].dep_ != "compound")  # "of Chinese descent"
         or any(_ORDINAL.fullmatch(c.lower_) for c in missing)  # "in the 40th round"
-        or (determiner in (["a"], ["an"]) and word in listed("mass"))  # "a factory making clothing"
-        or (word in listed("never_alone") and not modifiers and (missing or not determiner))
+        or (
+            determiner in (["a"], ["an"]) and word in listed("mass")
+        )  # "a factory making clothing"
+        or (
+            word in listed("never_alone")
+            and not modifiers
+            and (missing or not determiner)
+        )
         # "in order (to …)"
-        or (word in listed("stranded") and not modifiers and noun.dep_ == "pobj" and other)
+        or (
+            word in listed("stranded")
+            and not modifiers
+            and noun.dep_ == "pobj"
+            and other
+        )
     ):
         raise Dropped("a noun that lost what it needs")
 
@@ -1534,7 +1736,11 @@ def _kind_of(noun: Token, how: Skeleton, step: Token | None) -> list[str]:
 
 def _is_where(name: Token, step: Token | None) -> bool:
     """ "moved to Madras, where …": a place, however it is labelled."""
-    if name.dep_ != "pobj" or name.head.lower_ not in ("in", "to") or name.tag_ != "NNP":
+    if (
+        name.dep_ != "pobj"
+        or name.head.lower_ not in ("in", "to")
+        or name.tag_ != "NNP"
+    ):
         return False
     long = name.i - name.left_edge.i > 1 or has_dep(name.lefts, "det", "poss")
     full_name = "-".join(t.lower_ for t in name.lefts) + "-" + name.lower_
@@ -1555,7 +1761,9 @@ def place(noun: Token, how: Skeleton) -> list[str]:
 
 def is_time(noun: Token) -> bool:
     """Whether a noun names a time: such a phrase says when, not what."""
-    return noun.like_num or not listed("times").isdisjoint([noun.lower_, noun.lower_.rstrip("s")])
+    return noun.like_num or not listed("times").isdisjoint(
+        [noun.lower_, noun.lower_.rstrip("s")]
+    )
 
 
 def is_name(noun: Token) -> bool:
@@ -1574,7 +1782,9 @@ def hyphenated(noun: Token) -> bool:
 
 def _of(noun: Token, how: Skeleton) -> list[str]:
     phrases = [c for c in noun.rights if c.dep_ == "prep" and c.lower_ == "of"]
-    inner = next((c for phrase in phrases for c in phrase.rights if c.dep_ == "pobj"), None)
+    inner = next(
+        (c for phrase in phrases for c in phrase.rights if c.dep_ == "pobj"), None
+    )
     if inner is not None:
         return ["of", *noun_phrase(inner, how)]
     if noun.lower_ in ("one", "some", "many", "most", "number", "lot", "half", "kind"):
@@ -1585,8 +1795,14 @@ def _of(noun: Token, how: Skeleton) -> list[str]:
 def age(token: Token) -> list[str]:
     """An age in words, "17", "17 years old" and "seventeen" alike; nothing for any other word."""
     if token.lower_ == "old":
-        years = [c for c in token.lefts if c.dep_ == "npadvmod" and c.lower_.startswith("year")]
-        numbers = [n for y in years for n in y.lefts if n.dep_ == "nummod" and not n.n_lefts]
+        years = [
+            c
+            for c in token.lefts
+            if c.dep_ == "npadvmod" and c.lower_.startswith("year")
+        ]
+        numbers = [
+            n for y in years for n in y.lefts if n.dep_ == "nummod" and not n.n_lefts
+        ]
         return age(numbers[-1]) if numbers else []
     if token.text.isdigit() and 2 <= int(token.text) < 100:
         tens, ones = divmod(int(token.text), 10)
@@ -1594,14 +1810,24 @@ def age(token: Token) -> list[str]:
             return [_ONES[int(token.text)]]
         return [_TENS[tens] + (f"-{_ONES[ones]}" if ones else "")]
     word = token.lower_
-    return [word] if (word in _ONES[2:] or word in _TENS[2:]) and not token.n_rights else []
+    return (
+        [word]
+        if (word in _ONES[2:] or word in _TENS[2:]) and not token.n_rights
+        else []
+    )
 
 
 # --- Is a skeleton complete? What each part of a coreference template must have ------------------
 
 
 def check_verb(
-    verb: Token, base: str, words: list[str], *, copula: bool, end: int, filled: bool = False
+    verb: Token,
+    base: str,
+    words: list[str],
+    *,
+    copula: bool,
+    end: int,
+    filled: bool = False,
 ) -> None:
     """Refuse a verb without its complements.
 
@@ -1612,12 +1838,18 @@ def check_verb(
     before = [c for c in verb.rights if c.i <= end]
     if verb.tag_ == "VBG" and has_dep(verb.lefts, "auxpass"):
         raise Dropped("no finite verb")  # "'s been telling", read as a passive
-    drop_if(verb.lower_ == "got" and has_dep(verb.lefts, "auxpass"), "no finite verb")  # "'s got"
+    drop_if(
+        verb.lower_ == "got" and has_dep(verb.lefts, "auxpass"), "no finite verb"
+    )  # "'s got"
     drop_if(hyphenated(verb), "broken grammar")  # "short-lived"
     drop_if(not is_known(base), "unknown verb")
-    nouns = [c for c in before if c.dep_ in ("dobj", "attr", "oprd") and c.pos_ in _NOUNS]
+    nouns = [
+        c for c in before if c.dep_ in ("dobj", "attr", "oprd") and c.pos_ in _NOUNS
+    ]
     if len(nouns) > 1 and base not in listed("two_objects"):
-        raise Dropped("two objects in a row")  # an apposition: "wrote an essay, the deficiency …"
+        raise Dropped(
+            "two objects in a row"
+        )  # an apposition: "wrote an essay, the deficiency …"
     phrases = [c.i for c in before if c.dep_ == "prep" and c.lower_ in words]
     if any(i < noun.i for i in phrases for noun in nouns if noun.dep_ == "dobj"):
         raise Dropped("word order")  # "saw on the territory a group"
@@ -1634,7 +1866,9 @@ def check_verb(
     alone = base in listed("no_clause") and not has_dep(before, "prt")
     if clause and (alone or (base in listed("needs_whom") and not whom)):
         raise Dropped("incomplete predicate")  # “told that”, “lived that”
-    drop_if(base in listed("needs_more") and bare, "incomplete predicate")  # "went", "was put"
+    drop_if(
+        base in listed("needs_more") and bare, "incomplete predicate"
+    )  # "went", "was put"
     if base in ("regard", "categorise", "categorize", "classify") and "as" not in words:
         raise Dropped("incomplete predicate")
     if copula:
@@ -1651,14 +1885,24 @@ def _check_copula(before: list[Token], words: list[str]) -> None:
     for prep in before:
         for noun in prep.rights if prep.dep_ == "prep" else ():
             missing = [
-                c for c in noun.lefts if c.dep_ in ("amod", "nummod") and c.lower_ not in words
+                c
+                for c in noun.lefts
+                if c.dep_ in ("amod", "nummod") and c.lower_ not in words
             ]
-            missing += [c for c in noun.rights if c.lower_ == "of" and "of" not in words]
-            if noun.dep_ == "pobj" and noun.lower_ in words and (missing or prep.lower_ == "for"):
+            missing += [
+                c for c in noun.rights if c.lower_ == "of" and "of" not in words
+            ]
+            if (
+                noun.dep_ == "pobj"
+                and noun.lower_ in words
+                and (missing or prep.lower_ == "for")
+            ):
                 raise Dropped("a noun that lost what it needs")
 
 
-def check_joint(link: Link, words: list[str], joint: list[str], persons: Set[str]) -> None:
+def check_joint(
+    link: Link, words: list[str], joint: list[str], persons: Set[str]
+) -> None:
     """Refuse a connection of predicate and [Y] that differs from that in the sentence.
 
     words  the template so far; joined  that, because, where, …
@@ -1684,7 +1928,9 @@ def check_joint(link: Link, words: list[str], joint: list[str], persons: Set[str
             raise Dropped("nothing joins the clauses")  # "Since he was a teenager he …"
     if clause.dep_ == "ccomp":
         _check_reported(parent, clause, joint)
-    if joint == ["as"] and not {_base(parent), words[-1]}.isdisjoint(listed("takes_as")):
+    if joint == ["as"] and not {_base(parent), words[-1]}.isdisjoint(
+        listed("takes_as")
+    ):
         raise Dropped("an as that reads otherwise")  # "was classified as"
     if joint == ["where"]:
         _check_where(clause, parent, words)
@@ -1693,8 +1939,12 @@ def check_joint(link: Link, words: list[str], joint: list[str], persons: Set[str
 def _check_where(clause: Token, parent: Token, words: list[str]) -> None:
     """A "where" that is not a question must follow the place it refers to."""
     place = parent if clause.dep_ == "relcl" else clause.left_edge.nbor(-1)
-    is_question = clause.dep_ == "pcomp" or (clause.dep_ == "ccomp" and place.i == parent.i)
-    follows = place.lower_ == words[-1] or (is_name(place) and words[-1] in ("city", "country"))
+    is_question = clause.dep_ == "pcomp" or (
+        clause.dep_ == "ccomp" and place.i == parent.i
+    )
+    follows = place.lower_ == words[-1] or (
+        is_name(place) and words[-1] in ("city", "country")
+    )
     if parent.lower_ == "from" or (not is_question and (not follows or is_time(place))):
         raise Dropped("nothing joins the clauses")
 
@@ -1703,10 +1953,16 @@ def _check_reported(verb: Token, clause: Token, joint: list[str]) -> None:
     """Check the words between a verb of saying and what is said."""
     nouns = [c for c in verb.rights if c.dep_ == "dobj" and c.i < clause.i]
     whom = [c for c in verb.rights if c.dep_ == "dative" and c.i < clause.i]
-    if nouns and joint[0] in ("how", "what", "why") and _base(verb) not in listed("two_objects"):
+    if (
+        nouns
+        and joint[0] in ("how", "what", "why")
+        and _base(verb) not in listed("two_objects")
+    ):
         raise Dropped("nothing joins the clauses")  # "started the brands how"
     if joint == ["that"] and nouns and (whom or nouns[0].lower_ == "it"):
-        raise Dropped("two objects in a row")  # “told truth to everyone that”, “has it that”
+        raise Dropped(
+            "two objects in a row"
+        )  # “told truth to everyone that”, “has it that”
 
 
 def _check_antecedent(noun: Token, joint: list[str], persons: Set[str]) -> None:
@@ -1716,14 +1972,20 @@ def _check_antecedent(noun: Token, joint: list[str], persons: Set[str]) -> None:
     role = noun.dep_ == "pobj" and noun.head.lower_ == "as"
     person = role or noun.lower_ == "figure" or is_person(noun.lower_, persons)
     if person and joint[-1] in ("where", "which"):
-        raise Dropped("a relative clause without its noun")  # "was a lecturer (at …), where"
+        raise Dropped(
+            "a relative clause without its noun"
+        )  # "was a lecturer (at …), where"
     if person and noun.dep_ == "attr" and joint == ["that"]:
-        raise Dropped("a relative clause without its noun")  # "by the time he was a teenager he …"
+        raise Dropped(
+            "a relative clause without its noun"
+        )  # "by the time he was a teenager he …"
 
 
 def _has_gap(clause: Token) -> bool:
     """Whether something is missing in a clause, so that it can be relative: "the book he wrote"."""
-    if any(t.pos_ == "ADP" and not t.n_rights and t.dep_ != "prt" for t in clause.subtree):
+    if any(
+        t.pos_ == "ADP" and not t.n_rights and t.dep_ != "prt" for t in clause.subtree
+    ):
         return True  # "the pain he was in"
     if has_dep(clause.rights, "xcomp", "ccomp", "advcl"):
         return True  # below it, maybe: "the book he wanted to write"
@@ -1732,7 +1994,9 @@ def _has_gap(clause: Token) -> bool:
 
 
 def _base(word: Token) -> str:
-    return base_and_past(word.lower_, word.tag_)[0] if word.pos_ == "VERB" else word.lower_
+    return (
+        base_and_past(word.lower_, word.tag_)[0] if word.pos_ == "VERB" else word.lower_
+    )
 
 
 def check_possessive(link: Link, words: list[str], persons: Set[str]) -> None:
@@ -1749,8 +2013,14 @@ def check_words(words: list[str]) -> None:
     drop_if("than" in words, "comparison")
     if any(a == "because" and b in ("what", "how", "why") for a, b in pairwise(words)):
         raise Dropped("broken grammar")
-    joints = (listed("coordinators") | listed("subordinators")) - {"that", "if", "whether"}
-    if any(a in listed("needs_preposition") and b in joints for a, b in pairwise(words)):
+    joints = (listed("coordinators") | listed("subordinators")) - {
+        "that",
+        "if",
+        "whether",
+    }
+    if any(
+        a in listed("needs_preposition") and b in joints for a, b in pairwise(words)
+    ):
         raise Dropped("incomplete predicate")  # "was interested (in music) since"
 
 
@@ -1764,17 +2034,23 @@ def check_alone(verb: Token, words: list[str]) -> None:
     open_ended = listed("needs_object") | listed("needs_more")
     if not rest:
         passive = group.passive and group.base not in listed("needs_place")
-        complete = passive or (not group.passive and group.base in listed("stands_alone"))
+        complete = passive or (
+            not group.passive and group.base in listed("stands_alone")
+        )
     else:
         particle = len(rest) == 1 and has_dep(verb.rights, "prt")
         complete = not (particle and group.base in open_ended)
     cut = group.base in listed("never_cut") and not group.passive
-    drop_if(cut or not complete or _lacks_object(verb, group, rest), "incomplete predicate")
+    drop_if(
+        cut or not complete or _lacks_object(verb, group, rest), "incomplete predicate"
+    )
     if group.modal == "would":
         raise Dropped("a modal without its circumstances")  # "who would write the book"
     drop_if(_of_the_dead(group, rest), "a predicate of the dead")
     if verb.tag_ == "VBN" and not (group.passive or group.perfect):
-        raise Dropped("no finite verb")  # a participle: "(a prisoner) freed from the camp"
+        raise Dropped(
+            "no finite verb"
+        )  # a participle: "(a prisoner) freed from the camp"
     if rest[-1:] in (["it"], ["them"], ["itself"], ["themselves"], ["each"]):
         raise Dropped("pronoun in the skeleton")  # "who performed it"
     _check_nouns(verb, group.base, rest)
@@ -1783,13 +2059,17 @@ def check_alone(verb: Token, words: list[str]) -> None:
 def _check_nouns(verb: Token, base: str, rest: list[str]) -> None:
     """Refuse nouns after the verb that it cannot have, or that lost what they need."""
     if sum(c.dep_ == "dobj" and c.lower_ in rest for c in verb.rights) > 1:
-        raise Dropped("two objects in a row")  # "promised an end to the war, the establishment …"
+        raise Dropped(
+            "two objects in a row"
+        )  # "promised an end to the war, the establishment …"
     for noun in verb.rights:
         ends = rest[-1:] == [noun.lower_]
         if noun.dep_ == "attr" and noun.pos_ == "NOUN":
             drop_if(noun.lower_ in listed("young"), "an age")
             if noun.lower_ not in listed("anyone"):
-                raise Dropped("subject is not a person")  # "was a moth", "was the organisation"
+                raise Dropped(
+                    "subject is not a person"
+                )  # "was a moth", "was the organisation"
             bare = rest[:1] == [noun.lower_] and noun.lower_ not in listed("offices")
             if bare or (ends and rest[0] == "the"):
                 raise Dropped("a noun that lost what it needs")  # "was the candidate"
@@ -1814,7 +2094,9 @@ def _lacks_object(verb: Token, group: VerbGroup, rest: list[str]) -> bool:
         return False
     complements = {c.dep_ for c in verb.rights}
     needed = (listed("needs_object") | listed("transitive")) - {"get"}
-    if group.base in needed and complements.isdisjoint(("dobj", "dative", "xcomp", "oprd", "prt")):
+    if group.base in needed and complements.isdisjoint(
+        ("dobj", "dative", "xcomp", "oprd", "prt")
+    ):
         return True
     # "placed priority (on …)"
     placed = group.base in ("lay", "place", "put", "set") and "dobj" in complements
@@ -1827,7 +2109,10 @@ def _lacks_object(verb: Token, group: VerbGroup, rest: list[str]) -> bool:
 
 def check_alone_adjective(adjective: Token, phrase: list[str]) -> None:
     """Refuse what needs more than `phrase`: "was fluent", "was four", "reached (a career) high"."""
-    drop_if(not phrase and adjective.lower_ in listed("needs_its_phrase"), "incomplete predicate")
+    drop_if(
+        not phrase and adjective.lower_ in listed("needs_its_phrase"),
+        "incomplete predicate",
+    )
     drop_if(adjective.tag_ == "VBG", "no finite verb")  # "was usurping (the throne)"
     clause = has_dep(adjective.rights, "xcomp")
     if clause and adjective.lower_ not in listed("takes_infinitive"):
@@ -1842,7 +2127,9 @@ def check_alone_adjective(adjective: Token, phrase: list[str]) -> None:
 def check_sentence(token: Token) -> None:
     """Refuse a sentence that is not a plain statement before making a skeleton."""
     drop_if("?" in (token.sent[-1].text, token.doc[-1].text), "question")
-    drop_if(sum(t.text in _QUOTES for t in token.doc[: token.i]) % 2, "inside a quotation")
+    drop_if(
+        sum(t.text in _QUOTES for t in token.doc[: token.i]) % 2, "inside a quotation"
+    )
 
 
 def finish(
@@ -1868,8 +2155,13 @@ def finish(
         drop_if(word in cues, rule)
     drop_if(longest is not None and len(words) > longest, "too long")
     for one, two in pairwise(words):
-        drop_if(one == two or (one in _PREPOSITIONS and two in _PREPOSITIONS), "broken grammar")
-        if one == "to" and two in listed("coordinators") | listed("subordinators") | {"[Y]"}:
+        drop_if(
+            one == two or (one in _PREPOSITIONS and two in _PREPOSITIONS),
+            "broken grammar",
+        )
+        if one == "to" and two in listed("coordinators") | listed("subordinators") | {
+            "[Y]"
+        }:
             raise Dropped("broken grammar")
     return " ".join(words)
 
@@ -1895,7 +2187,8 @@ _ORIGINS = "faith|descent|origin|ancestry|heritage|background|parents|parentage|
 _ENDS = rf"(?=[,.;)]| (?:from|since|in|at|and|by|due|after|until|when|because|{_ORIGINS})\b)"
 #: What cannot stand between a description and the noun that it describes.
 _BETWEEN = (
-    r"(?:(?:\W{1,2})(?!(?:of|in|by|for|to|who|that|which|about|from|on|at|with)\b)[\w'’]+){0,5}?"
+    r"(?:(?:\W{1,2})(?!(?:of|in|by|for|to|who|that|which|about|from|on|at|with)\b)"
+    r"[\w'’]+){0,5}?"
 )
 _CONDITIONS = (
     r"\b(?:converted to|conversion to|practi[cs]es|diagnosed with|suffer(?:s|ed|ing) from|"
@@ -1915,15 +2208,23 @@ def mentioned_in(text: str, persons: frozenset[str]) -> Mention:
     opening = _OPENING.match(text)
     if opening is None or not _a_person(persons).match(opening["what"]):
         return NO_ONE
-    he, she = (len(re.findall(rf"\b{word}\b", text, re.IGNORECASE)) for word in ("he", "she"))
+    he, she = (
+        len(re.findall(rf"\b{word}\b", text, re.IGNORECASE)) for word in ("he", "she")
+    )
     pronoun = "he" if he > 2 * she else "she" if she > 2 * he else ""
-    names = {w for w in re.findall(r"[\w’'-]+", opening["name"]) if w[:1].isupper() and len(w) > 2}
+    names = {
+        w
+        for w in re.findall(r"[\w’'-]+", opening["name"])
+        if w[:1].isupper() and len(w) > 2
+    }
     if not pronoun or not names:
         return NO_ONE
     mention = Mention(pronoun, frozenset(names), frozenset())
     what, *_ = re.split(r"\.\s", opening["what"])
     patterns = _patterns(persons)
-    topics = {topic for topic, pattern in patterns.items() if pattern.is_one.search(what)}
+    topics = {
+        topic for topic, pattern in patterns.items() if pattern.is_one.search(what)
+    }
     for topic, pattern in patterns.items():
         later = filter(mention.opens, _sentences_with(text, pattern.word))
         if topic not in topics and any(map(pattern.becomes.search, later)):
@@ -1935,7 +2236,9 @@ def is_described(person: Token, topic: str) -> bool:
     """Whether the sentence itself says that a person is one of the topic's people."""
     nouns = [person, *(c for c in person.rights if c.dep_ == "appos")]
     texts = [" ".join(_modifiers(noun)).replace(" - ", "-") for noun in nouns]
-    for clause in (c for c in person.rights if c.dep_ == "relcl" and c.lower_ in listed("be")):
+    for clause in (
+        c for c in person.rights if c.dep_ == "relcl" and c.lower_ in listed("be")
+    ):
         who = any(c.text == "who" for c in clause.lefts)
         texts += [c.text for c in clause.rights if c.dep_ == "acomp" and who]
     return any(map(_patterns()[topic].word.search, texts))
@@ -1944,7 +2247,9 @@ def is_described(person: Token, topic: str) -> bool:
 def identity_nouns() -> frozenset[str]:
     """The nouns that by themselves name a person of some topic: Muslim, amputee."""
     tables = read_lexicon(__package__)["identity_nouns"].values()
-    return frozenset(noun.replace("_", " ") for nouns in tables for noun in nouns.split())
+    return frozenset(
+        noun.replace("_", " ") for nouns in tables for noun in nouns.split()
+    )
 
 
 def names_people(sentence: str) -> bool:
@@ -1961,7 +2266,9 @@ def _modifiers(noun: Token) -> Iterator[str]:
 
 def _sentences_with(text: str, word: re.Pattern[str]) -> Iterator[str]:
     for hit in word.finditer(text):
-        start = max(text.rfind(". ", 0, hit.start()) + 1, text.rfind("\n", 0, hit.start()))
+        start = max(
+            text.rfind(". ", 0, hit.start()) + 1, text.rfind("\n", 0, hit.start())
+        )
         end = text.find(". ", hit.end())
         yield text[start + 1 : end + 1 if end >= 0 else len(text)].split("\n")[0]
 
@@ -1978,12 +2285,17 @@ class _Patterns:
 @cache
 def _patterns(persons: frozenset[str] = frozenset()) -> dict[str, _Patterns]:
     lexicon = read_lexicon(__package__)
-    return {topic: _compile(lexicon, topic, _nouns(persons)) for topic in lexicon["identities"]}
+    return {
+        topic: _compile(lexicon, topic, _nouns(persons))
+        for topic in lexicon["identities"]
+    }
 
 
 @cache
 def _a_person(persons: frozenset[str]) -> re.Pattern[str]:
-    return re.compile(rf"(?:an?|the|one of the|among the)\b{_BETWEEN}\W(?:{_nouns(persons)})")
+    return re.compile(
+        rf"(?:an?|the|one of the|among the)\b{_BETWEEN}\W(?:{_nouns(persons)})"
+    )
 
 
 def _nouns(persons: frozenset[str]) -> str:
@@ -1993,13 +2305,17 @@ def _nouns(persons: frozenset[str]) -> str:
 
 def _compile(lexicon: dict[str, dict[str, str]], topic: str, persons: str) -> _Patterns:
     def words(table: str) -> frozenset[str]:
-        return frozenset(w.replace("_", " ") for w in lexicon[table].get(topic, "").split())
+        return frozenset(
+            w.replace("_", " ") for w in lexicon[table].get(topic, "").split()
+        )
 
     nouns = words("identity_nouns")
     names, conditions = _any(words("identities")), _any(words("identity_conditions"))
     is_one = rf"{names}{_BETWEEN}\W(?:{persons})|{_any(nouns)}{_ENDS}"
     origin = rf"\b(?:of|to)(?: \w+)? {names}(?: \w+)? (?:{_ORIGINS})\b"
-    becomes = rf"{_STATES}(?:{is_one}|{names}{_ENDS})|{origin}|{_CONDITIONS}{conditions}"
+    becomes = (
+        rf"{_STATES}(?:{is_one}|{names}{_ENDS})|{origin}|{_CONDITIONS}{conditions}"
+    )
     return _Patterns(
         re.compile(_any(words("identities") | nouns | words("identity_conditions"))),
         re.compile(f"{is_one}|{origin}"),
@@ -2009,4 +2325,8 @@ def _compile(lexicon: dict[str, dict[str, str]], topic: str, persons: str) -> _P
 
 def _any(words: frozenset[str]) -> str:
     """A pattern for one of the words; those that begin with a capital may not lose it."""
-    return r"\b(?:" + "|".join(sorted(map(re.escape, words), key=len, reverse=True)) + r")\b"
+    return (
+        r"\b(?:"
+        + "|".join(sorted(map(re.escape, words), key=len, reverse=True))
+        + r")\b"
+    )
