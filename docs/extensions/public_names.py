@@ -22,7 +22,6 @@ PACKAGES = {
     "clinometer.reliability": "Contextual reliability of bias benchmarks",
     "clinometer.studies": "The papers' studies",
     "clinometer.report": "Pages and tables from run folders",
-    "clinometer.report.charts": "Charts as functions of tables",
 }
 
 
