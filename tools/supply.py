@@ -187,17 +187,20 @@ def shipped() -> Iterator[tuple[Distribution, str]]:
 
 def licence_of(package: Distribution) -> str:
     """The licence in the metadata: expression, classifiers, or the first line of its text."""
-    known: Any = package.metadata  # a message: what it lacks is None
-    if expression := known["License-Expression"]:
+    metadata: Any = (
+        package.metadata
+    )  # an email message, whose `get` gives None for what it lacks
+    expression = metadata.get("License-Expression")
+    if expression:
         return str(expression)
     classified = [
         value.rpartition(" :: ")[2]
-        for value in known.get_all("Classifier") or []
+        for value in metadata.get_all("Classifier") or []
         if value.startswith("License ::") and not value.endswith("OSI Approved")
     ]
     if classified:
         return " OR ".join(classified)
-    text = str(known["License"] or "").strip()
+    text = str(metadata.get("License") or "").strip()
     first = text.splitlines()[0].strip() if text else ""
     if first and first != "UNKNOWN":
         return first
