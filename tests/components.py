@@ -4,6 +4,7 @@ the first test, so that CI skips nothing."""
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import os
 import shutil
@@ -81,6 +82,16 @@ def _package(name: str) -> str | None:
     return "installed" if importlib.util.find_spec(name) is not None else None
 
 
+def _llama_cpp() -> str | None:
+    """llama.cpp's server. It needs OpenMP's library, which a bare Debian lacks and torch brings."""
+    try:
+        importlib.import_module("torch")
+        importlib.import_module("xllamacpp")
+    except ImportError:
+        return None
+    return "installed"
+
+
 #: Where each is looked for, what needs it, and the command that brings it.
 COMPONENTS: dict[str, tuple[Callable[[], str | None], str, str]] = {
     "browser": (
@@ -97,9 +108,9 @@ COMPONENTS: dict[str, tuple[Callable[[], str | None], str, str]] = {
         "put them at ../shared/data, or name their folder in CLINOMETER_SHARED_DATA",
     ),
     "xllamacpp": (
-        partial(_package, "xllamacpp"),
+        _llama_cpp,
         "tests of llama.cpp's server",
-        "pip install xllamacpp",
+        "pip install xllamacpp, and on Debian apt-get install libgomp1",
     ),
     "bitsandbytes": (
         partial(_package, "bitsandbytes"),

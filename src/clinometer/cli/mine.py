@@ -12,8 +12,7 @@ from clinometer.cli.progress import progress
 from clinometer.contexts.mining import MineSettings, mine
 from clinometer.contexts.mining.run import KEYS, WorkFolder, mine_shard
 from clinometer.errors import SettingsError
-from clinometer.settings import option
-from clinometer.storage.shard import Shard
+from clinometer.settings import Shard, option
 
 
 def mine_command(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 
+import torch  # noqa: F401  (it carries OpenMP's library, for systems without one)
 import xllamacpp
 
 
