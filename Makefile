@@ -1,6 +1,6 @@
 # make demo       audits the embedded model and writes demo/report.html
 # make test       runs every test but those of the three below
-# make test-long  runs what is long by nature: notebooks, wheels, browsers, fuzzers, kill storms
+# make test-long  runs what is long by nature: wheels, browsers, fuzzers, kill storms
 # make test-vllm  runs the tests of vLLM's server, in an environment of their own
 # make test-harnesses  runs the tests of Inspect and lm-evaluation-harness, in a third one
 # make check      formatting, lint, types, licences, known vulnerabilities (where pip-audit can run)

@@ -76,7 +76,6 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 #: What `make test-long` runs and `make test` leaves out: long by nature, and about the whole rather
 #: than about one module. Each begins the path of a file, or of one test in it.
 LONG = {
-    "tests/test_docs_notebooks.py": "every notebook, from its first cell to its last",
     "tests/test_docs_commands.py": "every command of docs/commands.md, run as printed",
     "tests/test_docs_papers.py::test_every_command_runs": "every command of the page on the papers",
     "tests/test_wheels.py": "wheels, built and tried in separate environments",
@@ -102,7 +101,6 @@ LONG = {
 
 #: Modules that take minutes: begun first, they leave no worker waiting for the other at the end.
 FIRST = (
-    "tests/test_docs_notebooks.py",
     "tests/test_wheels.py",
     "tests/test_docs_commands.py",
 )

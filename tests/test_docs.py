@@ -5,7 +5,7 @@ commands' own; the notebooks in examples/ are those of the tutorials. Every bloc
 - Python blocks of pages run, page by page, in a folder with two runs and the package's samples.
   Audits ask a small model about two groups in four contexts, regardless of what the page says.
 - Topics, JSON and YAML are read by what reads them.
-- Notebooks run as a whole in `make docs` and in test_docs_notebooks.py; here they are compiled.
+- Notebooks run as a whole in `make docs`; here they are compiled.
 """
 
 from __future__ import annotations
