@@ -98,10 +98,12 @@ def one_audit(arguments: list[str], started: float) -> None:
     from clinometer.cli import audit as command
     from clinometer.cli import main as clinometer_main
     from clinometer.models import tokens
-    from clinometer.runs.audit import AuditedModel, ScoreCache, Scoring
+    from clinometer.runs.audited_model import AuditedModel
     from clinometer.runs.folder.folder import RunFolder
     from clinometer.runs.run import Run
+    from clinometer.runs.score_cache import ScoreCache
     from clinometer.runs.scores import CellGrid, PreferenceTable
+    from clinometer.runs.scoring import Scoring
     from clinometer.storage.cache import Cache
 
     stages.seconds["import"] = time.time() - started

@@ -222,7 +222,7 @@ def _small_parts() -> None:
     """Several parts, each written at once."""
     module: Any = sys.modules[audit.__module__]
     module._chunk_size = lambda device: 2
-    vars(sys.modules["clinometer.runs.audit"])["FLUSH_S"] = 0.0
+    vars(sys.modules["clinometer.runs.scoring"])["FLUSH_S"] = 0.0
 
 
 def _open_models_once() -> None:

@@ -45,11 +45,8 @@ def contexts(n: int) -> ContextSet:
 
 def child(arguments: argparse.Namespace) -> None:
     """One attempt. Says on stdout which cells it begins to score."""
-    executors: Any = importlib.import_module(
-        "clinometer.runs.audit"
-    )  # the module, no function
-
-    open_model = executors.open_model
+    module: Any = importlib.import_module("clinometer.runs.audited_model")
+    open_model = module.open_model
 
     def telling(*args: Any, **options: Any) -> Any:
         scorer = open_model(*args, **options)
@@ -62,7 +59,7 @@ def child(arguments: argparse.Namespace) -> None:
         scorer.score = told  # type: ignore[method-assign]
         return scorer
 
-    executors.open_model = telling
+    module.open_model = telling
     topic = load_topic("gender")
     audit(
         arguments.model,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -35,10 +34,7 @@ def no_model(monkeypatch: pytest.MonkeyPatch) -> None:
     def never(*_: object, **__: object) -> None:
         raise AssertionError("the model was opened")
 
-    module = importlib.import_module(
-        "clinometer.runs.audit"
-    )  # the package shows the function
-    monkeypatch.setattr(module, "open_model", never)
+    monkeypatch.setattr("clinometer.runs.audited_model.open_model", never)
 
 
 @pytest.fixture

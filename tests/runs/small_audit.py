@@ -102,7 +102,7 @@ def _audit(telling: Any, out: Path, seconds: float, limit: int | None) -> None:
         vars(scorer)["score"] = told
         return scorer
 
-    vars(sys.modules["clinometer.runs.audit"])["open_model"] = opening
+    vars(sys.modules["clinometer.runs.audited_model"])["open_model"] = opening
     os.environ["CLINOMETER_CACHE_LIMIT"] = (
         "0"  # whatever the test has that forked the first
     )

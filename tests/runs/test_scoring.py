@@ -15,9 +15,10 @@ import clinometer as cm
 from clinometer.errors import RunError
 from clinometer.models import LoadOptions, ModelSpec, WordOptions
 from clinometer.models.replies import ReadoutQuery
-from clinometer.runs.audit import AuditedModel, CellBlock, Moving
+from clinometer.runs.audited_model import AuditedModel, CellBlock
 from clinometer.runs.folder.folder import RunFolder
 from clinometer.runs.run import Run
+from clinometer.runs.scoring import ReplyProgress
 from clinometer.topics import Prompt, parse_topic
 
 TOPIC = cm.load_topic("gender").select(["nurse", "technician", "clerk"])
@@ -141,11 +142,13 @@ def test_a_gpu_scores_the_next_block_while_the_last_is_stored(name: str) -> None
 
 
 def test_progress_moves_with_every_cell_that_is_answered_and_never_back() -> None:
-    seen: list[tuple[int, int]] = []
-    moving = Moving(lambda done, total: seen.append((done, total)), 10, 3)
-    moving(10, 100)
+    shown: list[tuple[int, int]] = []
+    progress = ReplyProgress(
+        lambda done, total: shown.append((done, total)), done=10, replies_per_cell=3
+    )
+    progress(10, 100)
     for _ in range(7):
-        moving.heard()
-    moving(11, 100)  # a block of one cell is stored while others are on their way
-    moving(26, 100)
-    assert seen == [(10, 100), (11, 100), (12, 100), (12, 100), (26, 100)]
+        progress.count_reply()
+    progress(11, 100)  # a block of one cell is stored while others are on their way
+    progress(26, 100)
+    assert shown == [(10, 100), (11, 100), (12, 100), (12, 100), (26, 100)]
