@@ -120,6 +120,17 @@ def test_fresh_starts_over_where_the_record_is_damaged(tmp_path: Path) -> None:
     assert audit("reference:random", out=out, fresh=True, **SMALL).risks.R.value == 1
 
 
+def test_fresh_starts_over_where_the_record_of_edits_is_damaged(tmp_path: Path) -> None:
+    out, few = tmp_path / "run", {**SMALL, "topic": SMALL["topic"].select(["nurse"])}
+    first = audit(MODEL, out=out, **few)
+    (out / "placebo").mkdir()
+    (out / "placebo" / "run.json").write_text("{", encoding="utf-8")
+    with pytest.raises(RunError, match="damaged"):
+        audit(MODEL, out=out, **few)
+    again = audit(MODEL, out=out, fresh=True, **few)
+    assert again.preferences.equals(first.preferences)
+
+
 # --- damage -----------------------------------------------------------------------------------
 
 
