@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from clinometer.cli.lists import Provision
+from clinometer.models.catalog.provisions import Provision
 
 SHARED_DATA = Path(
     os.environ.get(
@@ -134,9 +134,9 @@ def missing(finding: Provision) -> str:
 def require(component: str) -> str:
     """Where a component is; skips the test that asks when it is missing."""
     finding = find(component)
-    if finding.found is None:
+    if finding.evidence is None:
         pytest.skip(missing(finding))
-    return finding.found
+    return finding.evidence
 
 
 def needs(component: str) -> pytest.MarkDecorator:

@@ -15,7 +15,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from clinometer.cli.lists import Provision
+from clinometer.models.catalog.provisions import Provision
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
@@ -89,8 +89,8 @@ def pip_install(package: str) -> None:
 
 
 def report(finding: Provision) -> None:
-    found = f"{finding.name}: {finding.found}" if finding else missing(finding)
-    sys.stdout.write(found + "\n")
+    line = f"{finding.name}: {finding.evidence}" if finding else missing(finding)
+    sys.stdout.write(line + "\n")
 
 
 if __name__ == "__main__":

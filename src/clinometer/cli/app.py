@@ -281,7 +281,7 @@ COMMANDS: CommandTable = {
         "List topics, context sets, models and sample files",
     ),
     "doctor": (
-        "lists:doctor_command",
+        "doctor:doctor_command",
         "Show what is installed, what is missing, how to get it",
     ),
 }

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from clinometer.cli.lists import survey
 from clinometer.extras import DISTRIBUTION, EXTRAS
+from clinometer.models.catalog.provisions import survey
 
 
 def test_every_extra_that_users_install_is_listed() -> None:
@@ -19,13 +19,13 @@ def test_every_extra_that_users_install_is_listed() -> None:
 
 
 def test_installed_packages_are_found() -> None:
-    found = survey()
-    extras = {finding.name: finding for finding in found["extras"]}
+    sections = survey()
+    extras = {provision.name: provision for provision in sections["extras"]}
     assert extras["models"]
     assert extras["web"]
     assert not extras["inspect"]
     assert extras["inspect"].command == f"pip install '{DISTRIBUTION}[inspect]'"
-    assert all(finding for finding in found["models"] if finding.name != "hub cache")
+    assert all(model for model in sections["models"] if model.name != "hub cache")
 
 
 def test_a_package_that_is_too_old_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -35,7 +35,7 @@ def test_a_package_that_is_too_old_is_missing(monkeypatch: pytest.MonkeyPatch) -
         "version",
         lambda name: "0.1" if name == "vl-convert-python" else installed(name),
     )
-    extras = {finding.name: finding for finding in survey()["extras"]}
+    extras = {provision.name: provision for provision in survey()["extras"]}
     for name in ("report", "web"):  # web builds on report
         assert not extras[name]
         assert "vl-convert-python>=1.7" in extras[name].enables
