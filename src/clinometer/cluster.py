@@ -20,7 +20,7 @@ from clinometer.models import ModelSpec
 from clinometer.models.open import loaded_once
 from clinometer.runs import audit
 from clinometer.runs.audit import default_folder
-from clinometer.settings import Shard
+from clinometer.storage.shard import Shard
 from clinometer.topics import load_topic
 
 

@@ -31,7 +31,8 @@ from clinometer.runs.nouns import label
 from clinometer.runs.placebo import FOLDER as PLACEBO
 from clinometer.runs.protocol import ProtocolFile, protocol_sentences
 from clinometer.runs.settings import Cost, resolve
-from clinometer.settings import Shard, option
+from clinometer.settings import option
+from clinometer.storage.shard import Shard
 from clinometer.storage.untrusted import Allowed, folder_name
 
 #: Where runs are stored without --out, and what `clinometer view` shows.

@@ -12,7 +12,8 @@ from clinometer.cli.progress import progress
 from clinometer.contexts.mining import MineSettings, mine
 from clinometer.contexts.mining.run import KEYS, WorkFolder, mine_shard
 from clinometer.errors import SettingsError
-from clinometer.settings import Shard, option
+from clinometer.settings import option
+from clinometer.storage.shard import Shard
 
 
 def mine_command(

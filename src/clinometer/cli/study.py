@@ -27,7 +27,8 @@ from clinometer.reliability.variants import VariantSettings
 from clinometer.runs import AuditSettings, Run
 from clinometer.runs.compare import run_names
 from clinometer.runs.read_preferences import read_table
-from clinometer.settings import Shard, option, values_from_texts
+from clinometer.settings import option, values_from_texts
+from clinometer.storage.shard import Shard
 from clinometer.studies import sensitivity, toxicity
 from clinometer.studies.alignment import alignment_findings, alignment_plan, by_base
 from clinometer.studies.cobias import (

@@ -269,7 +269,7 @@ def _digest(file: Path) -> str:
 
 
 #: What --load and the name of a model may set: KEY=VALUE.
-LOAD_KEYS = {n: o for n, o in option_settings(LoadOptions).items() if o[0].key}
+LOAD_KEYS = [n for n, option in option_settings(LoadOptions).items() if option.key]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -20,7 +20,7 @@ from clinometer.contexts import load_contexts
 from clinometer.contexts.mining import MineSettings, corpora, mine, run
 from clinometer.contexts.mining.run import WorkFolder, mine_shard, sampled
 from clinometer.errors import ContextError, SettingsError
-from clinometer.settings import Shard
+from clinometer.storage.shard import Shard
 from clinometer.topics import load_topic
 
 Write = Callable[..., Path]

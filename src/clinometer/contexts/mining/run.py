@@ -42,9 +42,10 @@ from clinometer.contexts.mining.corpora import (
 )
 from clinometer.contexts.mining.languages import Decision, Language, open_language
 from clinometer.errors import ContextError, InputError, SettingsError
-from clinometer.settings import COUNT, SEED, SHARE, WHOLE, Shard, check_settings, option
+from clinometer.settings import COUNT, SEED, SHARE, check_settings, option
 from clinometer.storage.atomic import only_writer, output_file, replacing
 from clinometer.storage.resumable import Identity, Resumable
+from clinometer.storage.shard import WHOLE, Shard
 from clinometer.storage.untrusted import MOST_TEXT, read_bytes, read_json
 from clinometer.topics import Topic, load_topic
 

@@ -71,7 +71,7 @@ class ModelSpec:
             return cls._parse(text)
         texts = [unquote(key) for key in keys.split("&")]
         where = f"model {name!r}"
-        own = values_from_texts(LoadOptions, texts, list(LOAD_KEYS), where=where)
+        own = values_from_texts(LoadOptions, texts, LOAD_KEYS, where=where)
         return replace(cls._parse(name), name=text, settings=tuple(own.items()))
 
     def load(self, load: LoadOptions) -> LoadOptions:
