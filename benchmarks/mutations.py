@@ -53,13 +53,13 @@ HOW = (
 FILES, SERVERS = "tests/security/test_files.py", "tests/security/test_servers.py"
 SCREEN = "tests/security/test_terminal.py"
 FOLDERS, ATOMIC = "tests/security/test_model_folders.py", "tests/storage/test_atomic.py"
-UNTRUSTED, CLIENT = "storage/untrusted.py", "models/client.py"
-ROUTES = "models/server.py"
+UNTRUSTED = "storage/untrusted.py"
+RESPONSE, ADDRESS = "models/client/response.py", "models/client/address.py"
+USAGE, REPLY = "models/client/usage.py", "models/server/reply.py"
+SERVER_WORDS = "models/server/words.py"
 VIEWER, ANNOTATION = "tests/web/test_viewer.py", "tests/web/annotation/test_pages.py"
-TASK, BUDGET = (
-    "tests/web/annotation/test_store.py",
-    "tests/models/server/test_chat_budget.py",
-)
+TASK = "tests/web/annotation/test_store.py"
+ADDRESSES = "tests/models/client/test_address.py"
 
 NAMES, ADAPTERS = (
     "tests/security/test_names.py",
@@ -109,17 +109,17 @@ MUTATIONS = (
     Mutation("scripts", "report/document.py", "for function in safe}", "for function in safe} | {'visible': str}", VIEWER, "hostile"),
     Mutation("scripts", "web/annotation/pages.py", '{"html": False}', '{"html": True}', TASK, "guidelines"),
     # servers that lie
-    Mutation("possible", ROUTES, "if most > 1 + _SLACK:", "if False:", SERVERS, "lies"),
-    Mutation("possible", ROUTES, "np.ptp(known) == 0", "False", SERVERS, "distribution or lies"),
-    Mutation("possible", ROUTES, "or number > 1e-3", "", SERVERS, "lies"),
+    Mutation("possible", SERVER_WORDS, "if most > 1 + SLACK:", "if False:", SERVERS, "lies"),
+    Mutation("possible", SERVER_WORDS, "np.ptp(finite) == 0", "False", SERVERS, "distribution or lies"),
+    Mutation("possible", REPLY, "or number > _ROUNDING_ABOVE_ZERO", "", SERVERS, "lies"),
     # servers that flood
-    Mutation("replies", CLIENT, "if len(data) > MOST_REPLY:", "if False:", SERVERS, "flood"),
-    Mutation("replies", CLIENT, 'if response.headers.get("content-encoding", "identity") != "identity":', "if False:", SERVERS, "compressed_reply"),
-    Mutation("replies", CLIENT, "_CODE.fullmatch(code)", "True", SERVERS, "sentence"),
+    Mutation("replies", RESPONSE, "if len(body) > MOST_REPLY:", "if False:", SERVERS, "flood"),
+    Mutation("replies", RESPONSE, 'if response.headers.get("content-encoding", "identity") != "identity":', "if False:", SERVERS, "compressed_reply"),
+    Mutation("replies", RESPONSE, "_CODE.fullmatch(code)", "True", SERVERS, "sentence"),
     # keys
-    Mutation("keys", "models/client.py", 'return "Key(…)"', "return str(self._secrets)", NAMES, "key_goes"),
-    Mutation("keys", "models/client.py", "for one in PROVIDERS.values() if one.owns(host))", "for one in PROVIDERS.values())", NAMES, "key_goes"),
-    Mutation("keys", "models/client.py", "if parts.username or parts.password or parts.query:", "if False:", BUDGET, "address_that_is_none"),
+    Mutation("keys", ADDRESS, 'return "Key(…)"', "return str(self._secrets)", NAMES, "key_goes"),
+    Mutation("keys", ADDRESS, "if provider.owns(host):", "if True:", NAMES, "key_goes"),
+    Mutation("keys", ADDRESS, "if parts.username or parts.password or parts.query:", "if False:", ADDRESSES, "address_that_is_none"),
     # damage
     Mutation("damage", "storage/parquet_parts.py", 'sound = file.stem.rpartition("-")[2] == digest_of(data)', "sound = True", "tests/storage/test_parquet_parts.py"),
     Mutation("damage", "storage/parquet_parts.py", "if digest_of(data) != record.tables.get(name):", "if False:", "tests/runs/test_audit_resume.py", "bit_flip_in_a_table"),
@@ -140,8 +140,8 @@ MUTATIONS = (
     Mutation("code", UNTRUSTED, "        _check_own(module, where=where)\n", "", NAMES, "project_only"),
     Mutation("code", UNTRUSTED, 'getattr(function, "__module__", None) != module', "False", NAMES, "project_only"),
     Mutation("addresses", UNTRUSTED, "if name not in self.models and not here:", "if False:", NAMES, "others_asked"),
-    Mutation("addresses", CLIENT, 'if scheme != "https" and not is_loopback(host):', "if False:", NAMES, "key_goes"),
-    Mutation("addresses", CLIENT, "if value and not (value.isascii() and value.isprintable()):", "if False:", NAMES, "other_characters"),
+    Mutation("addresses", ADDRESS, 'if scheme != "https" and not is_loopback(host):', "if False:", NAMES, "key_goes"),
+    Mutation("addresses", ADDRESS, "if not (secret.isascii() and secret.isprintable()):", "if False:", NAMES, "other_characters"),
     # which weights they are
     Mutation("identity", WEIGHTS, "if [_state(folder) for folder in folders] != before:", "if False:", IDENTITY, "while_it_is_read"),
     Mutation("identity", WEIGHTS, "found |= {shard for shard in shards if (folder / shard).is_file()}", "pass", IDENTITY, "any_byte"),
@@ -161,9 +161,9 @@ MUTATIONS = (
     # what has no end, and what is paid for
     Mutation("endless", UNTRUSTED, 'if isinstance(item, str) and "\\0" in item:', "if False:", FILES, "NUL or no_file_is_called"),
     Mutation("endless", LOADER, "limit is not None and not -1 <= value <= limit:", "False:", INPUTS, "odd_model_folder_is_one_line"),
-    Mutation("endless", ROUTES, "if any(len(text) > LONGEST_TOKEN * (tokens + 1) for text in texts):", "if False:", INPUTS, "no_longer_than"),
-    Mutation("paid", CLIENT, "0 <= v <= _MOST_TOKENS", "0 <= v", INPUTS, "count_of_tokens"),
-    Mutation("paid", CLIENT, "type(v) is int and 0 <= v", "type(v) is int and v", INPUTS, "count_of_tokens"),
+    Mutation("endless", REPLY, "if any(len(text) > LONGEST_TOKEN * (tokens + 1) for text in texts):", "if False:", INPUTS, "no_longer_than"),
+    Mutation("paid", USAGE, "0 <= count <= _MAX_TOKENS", "0 <= count", INPUTS, "count_of_tokens"),
+    Mutation("paid", USAGE, "type(count) is int and 0 <= count", "type(count) is int and count", INPUTS, "count_of_tokens"),
     Mutation("paid", "storage/resumable.py", "if type(n) is int and 0 <= n < 1 << 63", "if True", "tests/storage/test_resumable.py", "used"),
     # what is written over
     Mutation("outputs", "storage/atomic.py", "if target.is_file() and any(", "if False and any(", OUTPUTS, "did_not_write or not_replaced"),

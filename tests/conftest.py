@@ -175,7 +175,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     names for them. What fails is tried again at once."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
-    monkeypatch.setattr("clinometer.models.client._FIRST_WAIT", 0.001)
+    monkeypatch.setattr("clinometer.models.client.retries._FIRST_WAIT_S", 0.001)
     return tmp_path
 
 

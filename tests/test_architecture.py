@@ -121,7 +121,9 @@ def test_no_room_imports_a_higher_one() -> None:
 ROOMS_OF_MODELS = (
     *(
         "background",
+        "event_loop",
         "providers",
+        "prices",
         "options",
         "client",
         "protocol",
@@ -131,6 +133,7 @@ ROOMS_OF_MODELS = (
     ),
     *(
         "sampled",
+        "asking",
         "local",
         "server",
         "application",

@@ -11,13 +11,13 @@ from pathlib import Path
 
 from clinometer import errors
 from clinometer.errors import ClinometerError
-from clinometer.models import client
+from clinometer.models.client import failures
 
 ROOT = Path(__file__).resolve().parents[1]
 #: Our classes by name; some are defined where they are raised.
 OURS: dict[str, type[ClinometerError]] = {
     kind.__name__: kind
-    for module in (errors, client)
+    for module in (errors, failures)
     for kind in vars(module).values()
     if isinstance(kind, type) and issubclass(kind, ClinometerError)
 }

@@ -35,12 +35,14 @@ from clinometer.bridges.mapping import load_mapping
 from clinometer.bridges.replies import import_replies
 from clinometer.errors import ClinometerError
 from clinometer.models import open_model, tokens
-from clinometer.models import server as routes
 from clinometer.models.catalog.spec import ModelSpec
 from clinometer.models.catalog.weights import folder_of_gguf
-from clinometer.models.client import _code_of, tokens_of
+from clinometer.models.client.response import error_code
+from clinometer.models.client.usage import tokens_of
 from clinometer.models.options import LoadOptions, SampleOptions
 from clinometer.models.replies import ReadoutQuery
+from clinometer.models.server.completions import TokenList, first_token_list
+from clinometer.models.server.reply import choices
 from clinometer.models.tokens import in_template
 from clinometer.runs import AuditSettings, Run
 from clinometer.runs.folder.folder import RunFolder
@@ -384,10 +386,10 @@ def test_a_record_with_the_tables_of_another_is_one_line(
 
 #: How each reader is called, and the abilities of a server whose reply it reads.
 READERS = {
-    "list": (routes.first_place, ("logprobs",)),
-    "ids": (routes.first_place, ("logprobs", "names-ids")),
+    "list": (first_token_list, ("logprobs",)),
+    "ids": (first_token_list, ("logprobs", "names-ids")),
     "texts": (
-        lambda reply: [c["text"] for c in routes.choices(reply, 4)],
+        lambda reply: [c["text"] for c in choices(reply, 4)],
         ("logprobs",),
     ),
 }
@@ -412,7 +414,7 @@ def test_replies(reader: str, data: st.DataObject) -> None:
     and a reader may raise anything, which the client takes for a wrong reply."""
     read, abilities = READERS[reader]
     content = data.draw(spoiled(honest(*abilities)))
-    assert "\n" not in _code_of(content)
+    assert "\n" not in error_code(content)
     try:
         reply = parse_json(content)
     except ValueError:
@@ -422,7 +424,7 @@ def test_replies(reader: str, data: st.DataObject) -> None:
         numbers: Any = read(reply)
     except Exception:  # as in the client
         return
-    if isinstance(numbers, routes.Listed):
+    if isinstance(numbers, TokenList):
         numbers = [*numbers.by_id.values(), *numbers.by_text.values()]
     assert all(value <= 0.0 for value in numbers if isinstance(value, float))
 

@@ -20,10 +20,11 @@ from tests.security import fuzzing
 
 from clinometer.errors import ClinometerError, ModelError
 from clinometer.models import open_model
-from clinometer.models import server as routes
 from clinometer.models.catalog.pretrained import check_model_folder
 from clinometer.models.catalog.spec import ModelSpec
-from clinometer.models.client import WrongReply, tokens_of
+from clinometer.models.client.failures import WrongReply
+from clinometer.models.client.usage import tokens_of
+from clinometer.models.server.reply import checked_texts
 from clinometer.models.tokens import in_template, load_tokenizer
 from clinometer.runs import Run, read_table
 from clinometer.runs.folder.folder import RunFolder
@@ -209,9 +210,9 @@ def test_an_impossible_count_of_tokens_does_not_count(total: Any) -> None:
 
 
 def test_a_reply_is_no_longer_than_its_tokens() -> None:
-    assert routes.checked_texts(["x" * 2000], 8) == ["x" * 2000]
+    assert checked_texts(["x" * 2000], 8) == ["x" * 2000]
     with pytest.raises(WrongReply, match="more text"):
-        routes.checked_texts(["x" * 2_000_000], 8)
+        checked_texts(["x" * 2_000_000], 8)
 
 
 # --- model folders --------------------------------------------------------------------------------

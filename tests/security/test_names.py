@@ -12,7 +12,7 @@ from tests.command import Clinometer, refused
 from tests.security import hostile
 
 from clinometer.errors import SettingsError
-from clinometer.models.client import KEY_VARIABLE, Address
+from clinometer.models.client.address import KEY_VARIABLE, Address
 from clinometer.storage.untrusted import NOTHING, Allowed
 
 #: Nothing listens there in this table; test_every_command has a real listener.

@@ -17,7 +17,8 @@ from tests.models.server.standin import Handler, Standin
 
 from clinometer.errors import ModelError
 from clinometer.models import LoadOptions, ServerOptions, WordOptions, open_model
-from clinometer.models.client import MOST_REPLY, BudgetReached
+from clinometer.models.client.failures import BudgetReached
+from clinometer.models.client.response import MOST_REPLY
 from clinometer.topics import Prompt
 
 PROMPT = [Prompt("A NURSE SAID", "", space=True)]

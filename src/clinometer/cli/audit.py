@@ -21,7 +21,7 @@ from clinometer.display.numbers import money
 from clinometer.display.text import visible
 from clinometer.errors import ClinometerError, SettingsError, Unmeasurable
 from clinometer.models import ModelSpec
-from clinometer.models.providers import is_paid
+from clinometer.models.prices import is_paid
 from clinometer.runs import AuditSettings, Run, RunFolder, audit
 from clinometer.runs.answers import answered_groups
 from clinometer.runs.audit import default_folder

@@ -34,14 +34,16 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from clinometer.errors import ModelError, ModelNotFound, SettingsError, first_problem
 from clinometer.extras import require
-from clinometer.models.background import EventLoop
+from clinometer.models.asking import AskingSampler
 from clinometer.models.catalog.spec import APPLICATION, ModelSource, ModelSpec
 from clinometer.models.catalog.weights import revision_of
-from clinometer.models.client import NO_ACCESS, Address, Client, Key, RequestRefused
+from clinometer.models.client.address import Address, Key
+from clinometer.models.client.client import Client
+from clinometer.models.client.failures import NO_ACCESS, RequestRefused
+from clinometer.models.event_loop import EventLoop
 from clinometer.models.options import LoadOptions, SampleOptions
 from clinometer.models.protocol import ModelInfo
 from clinometer.models.providers import is_loopback, parts_of_address
-from clinometer.models.sampled import AskingSampler
 from clinometer.storage.untrusted import (
     MOST_RECORD,
     Allowed,

@@ -42,7 +42,7 @@ def open_model(
             f"steer: expected a model on this machine, found {spec.name}"
         )
     if spec.place is ModelSource.SERVER:
-        from clinometer.models.server import open_server
+        from clinometer.models.server.open import open_server
 
         return open_server(spec, load=load, words=words)
     if spec.place in APPLICATIONS:
@@ -88,7 +88,7 @@ def open_writer(model: str, *, load: LoadOptions | None = None) -> Writer:
     spec = ModelSpec.parse(model)
     load = spec.load(load or LoadOptions())
     if spec.place is ModelSource.SERVER:
-        from clinometer.models.server import ServerWriter
+        from clinometer.models.server.writer import ServerWriter
 
         return ServerWriter(spec, load)
     scorer = open_model(spec, load=load)

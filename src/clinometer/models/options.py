@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from pydantic import Strict
 
 from clinometer.errors import SettingsError
-from clinometer.models.providers import given_price
+from clinometer.models.prices import given_price
 from clinometer.settings import (
     COUNT,
     POSITIVE,

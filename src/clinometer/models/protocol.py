@@ -18,7 +18,7 @@ from clinometer.statistics.arrays import FloatArray, IntArray
 from clinometer.topics import Prompt
 
 if TYPE_CHECKING:
-    from clinometer.models.client import Client
+    from clinometer.models.client.client import Client
     from clinometer.storage.resumable import ReplyLog
 
 
@@ -201,7 +201,8 @@ class Scorer(ABC):
     def keep(self, log: ReplyLog) -> None:
         """Keep replies in the log as they arrive, and ask for none that it has."""
         if self.client is not None:
-            self.log, self.client.note = log, log.note
+            self.log = log
+            self.client.before_request = log.note
 
     def halt(self) -> None:
         """Begin nothing more; what is under way arrives."""

@@ -20,8 +20,8 @@ from clinometer.measure.stereotype import is_even
 from clinometer.models import LoadOptions, ModelSource, ModelSpec, WordOptions
 from clinometer.models.catalog.spec import APPLICATIONS
 from clinometer.models.options import AUTOMATIC_REPLIES, DEFAULT_TOLERANCE, QUESTION
-from clinometer.models.providers import Price, price_of
-from clinometer.models.server import INSTRUCTION
+from clinometer.models.prices import Price, price_of
+from clinometer.models.server.request import INSTRUCTION
 from clinometer.runs.placebo import EditedQuestions
 from clinometer.settings import (
     COUNT,

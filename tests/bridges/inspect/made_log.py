@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from clinometer.models.sampled import seed_for
-from clinometer.models.server import INSTRUCTION
+from clinometer.models.server.request import INSTRUCTION
 
 REPLIES = (" he left", "She said", "I'm sorry, but", " they", "her hands", " the man")
 GROUPS = "nurse,engineer"

@@ -84,17 +84,17 @@ def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(
             present(ServerOptions.__init__.__kwdefaults__), name, PATIENCE_S
         )
-    from clinometer.models import client
+    from clinometer.models.client import retries
 
-    monkeypatch.setattr(client, "_FIRST_WAIT", 0.002)
-    monkeypatch.setattr(client, "_LONGEST_WAIT", 0.05)
+    monkeypatch.setattr(retries, "_FIRST_WAIT_S", 0.002)
+    monkeypatch.setattr(retries, "_LONGEST_WAIT_S", 0.05)
 
 
 @pytest.fixture(autouse=True)
 def no_connection_left_open(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Tests forget their scorers; when a forgotten connection is found, and by which test, is up to
     the garbage collector."""
-    from clinometer.models.client import Client
+    from clinometer.models.client.client import Client
 
     made: list[Client] = []
     begin = Client.__init__

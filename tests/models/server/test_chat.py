@@ -30,8 +30,12 @@ from tests.processes import PATIENCE_S
 
 from clinometer.errors import ModelError, SettingsError
 from clinometer.models import LoadOptions, ModelInfo, SampleOptions
-from clinometer.models.client import Address, BudgetReached, Client
-from clinometer.models.server import LISTED, ChatEndpoint, ServerSampler, word_bounds
+from clinometer.models.client.address import Address
+from clinometer.models.client.client import Client
+from clinometer.models.client.failures import BudgetReached
+from clinometer.models.server.chat import LISTED, ChatEndpoint
+from clinometer.models.server.first_tokens import word_bounds
+from clinometer.models.server.sampler import ServerSampler
 from clinometer.reliability import Statement
 from clinometer.reliability.blanks import ATTEMPTS, PointSettings, propose_points
 from clinometer.runs import Run, audit

@@ -19,8 +19,8 @@ from clinometer.models import (
     open_model,
     options,
 )
-from clinometer.models import server as routes
-from clinometer.models.server import ServerScorer
+from clinometer.models.server.routes import ROUTES
+from clinometer.models.server.words import ServerScorer
 from clinometer.topics import Prompt
 
 Start = Callable[..., Standin]
@@ -115,7 +115,7 @@ def test_prompts_longer_than_the_server_reads_are_refused(standin: Start) -> Non
 
 
 def test_every_route_can_be_chosen() -> None:
-    assert tuple(routes.ROUTES) == options.ROUTES
+    assert tuple(ROUTES) == options.ROUTES
 
 
 @pytest.mark.parametrize("inside", [False, True])
@@ -125,7 +125,7 @@ def test_a_client_stops_its_thread_from_any_thread(
     """The collector may run in the client's own thread."""
     scorer = open_model(f"openai:{standin('boost').url}#toy", words=EXACT)
     assert isinstance(scorer, ServerScorer)
-    background = scorer.route.endpoint.client._loop
+    background = scorer.route.endpoint.client._event_loop
     if inside:
         background.loop.call_soon_threadsafe(scorer.close)
     else:

@@ -24,8 +24,8 @@ from clinometer.models import (
     WordOptions,
     open_model,
 )
-from clinometer.models.client import BudgetReached
-from clinometer.models.server import ServerScorer
+from clinometer.models.client.failures import BudgetReached
+from clinometer.models.server.words import ServerScorer
 from clinometer.runs import AuditSettings, Run, audit
 from clinometer.topics import Prompt, load_topic
 

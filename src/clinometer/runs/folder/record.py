@@ -28,7 +28,7 @@ from clinometer.measure.components import Components
 from clinometer.measure.criterion import Criterion
 from clinometer.measure.factors import FactorShares
 from clinometer.models import LoadOptions, ModelInfo, WordReport
-from clinometer.models.providers import Price
+from clinometer.models.prices import Price
 from clinometer.runs.placebo import Placebo
 from clinometer.runs.settings import AuditSettings, Cost
 from clinometer.statistics.estimate import Estimate

@@ -8,7 +8,8 @@ from importlib.resources import files
 import pytest
 from tests.present import present
 
-from clinometer.models.providers import PROVIDERS, Price, price_of
+from clinometer.models.prices import Price, price_of
+from clinometer.models.providers import PROVIDERS
 
 
 @pytest.fixture(autouse=True)

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 import pytest
 
-from clinometer.models.client import Pace
+from clinometer.models.client.pace import Pace
 
 T = TypeVar("T")
 
