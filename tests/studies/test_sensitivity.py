@@ -15,7 +15,8 @@ from clinometer.display.numbers import MEASURES
 from clinometer.errors import ModelError, RunError
 from clinometer.measure import decompose, membership, preference
 from clinometer.runs import AuditSettings, Run, audit
-from clinometer.runs.scores import recounted, stored_cells, word_counts
+from clinometer.runs.scores import word_counts
+from clinometer.runs.stored_scores import recounted, stored_cells
 from clinometer.studies import sensitivity
 from clinometer.studies.sensitivity import by_probability, random_halves
 

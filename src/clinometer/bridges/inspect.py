@@ -105,7 +105,7 @@ class InspectAudit:
 
     def samples(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """The text of every cell, and its metadata."""
-        groups, contexts = self.grid.places(np.arange(len(self.grid), dtype=np.int64))
+        groups, contexts = self.grid.indices(np.arange(len(self.grid), dtype=np.int64))
         label = resampling_clusters(AuditSettings(), self.topic, self.contexts)
         units = self.contexts.templates if label is None else self.contexts.extra[label]
         prompts = self.grid.prompts(range(len(self.grid)))

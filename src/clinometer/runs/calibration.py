@@ -19,7 +19,7 @@ from clinometer.runs.folder.folder import RunFolder
 from clinometer.runs.folder.record import CalibrationRecord, SummaryRecord
 from clinometer.runs.folder.recover import cell_prompt
 from clinometer.runs.run import Run
-from clinometer.runs.scores import stored_cells
+from clinometer.runs.stored_scores import stored_cells
 from clinometer.statistics.estimate import Estimate, share
 from clinometer.storage.atomic import output_file
 from clinometer.storage.rows import csv_text

@@ -29,7 +29,8 @@ from clinometer.runs.folder.folder import (
     with_report,
 )
 from clinometer.runs.folder.record import BoundsRecord, RunRecord, SummaryRecord
-from clinometer.runs.scores import has_scores, word_floor
+from clinometer.runs.shuffled_words import word_floor
+from clinometer.runs.stored_scores import has_scores
 from clinometer.storage.atomic import replacing
 
 if TYPE_CHECKING:

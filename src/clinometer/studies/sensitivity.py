@@ -21,12 +21,9 @@ from clinometer.measure.criterion import Criterion
 from clinometer.measure.stereotype import scale
 from clinometer.report import Table
 from clinometer.runs import Run
-from clinometer.runs.scores import (
-    has_scores,
-    mean_probabilities,
-    recounted,
-    word_counts,
-)
+from clinometer.runs.scores import word_counts
+from clinometer.runs.shuffled_words import mean_probabilities
+from clinometer.runs.stored_scores import has_scores, recounted
 from clinometer.statistics.arrays import FloatArray
 from clinometer.studies.factors import SOURCES, WEIGHT, builtin_factors
 from clinometer.studies.framework import Findings

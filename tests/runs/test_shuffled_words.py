@@ -14,12 +14,12 @@ from clinometer.measure import decompose, preference
 from clinometer.report import render_report
 from clinometer.runs import Run, audit
 from clinometer.runs.findings import facts, shuffled
-from clinometer.runs.scores import (
+from clinometer.runs.shuffled_words import (
     mean_probabilities,
     shuffled_counts,
-    stored_cells,
     word_floor,
 )
+from clinometer.runs.stored_scores import stored_cells
 from clinometer.topics import Topic
 
 NATIONS = (
@@ -102,7 +102,7 @@ def test_the_floor_is_a_comparison_and_never_the_headline(honesty: Run) -> None:
 def test_contexts_of_a_large_audit_are_sampled(
     honesty: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("clinometer.runs.scores.MOST_CELLS", 40)
+    monkeypatch.setattr("clinometer.runs.shuffled_words.MOST_CELLS", 40)
     few = word_floor(honesty)
     assert few.R.value == pytest.approx(present(honesty.record.floor).R.value, abs=0.15)
 
