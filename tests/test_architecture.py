@@ -231,6 +231,25 @@ def test_mathematics_depends_on_numpy_and_scipy_only(room: str) -> None:
         assert {name.split(".")[0] for name in imports(path)} <= allowed | extra, path
 
 
+def quantiles(path: Path) -> set[str]:
+    """Quantile functions of scipy and the standard library that a file names."""
+    functions = {"stdtrit", "ndtri", "ndtri_exp", "ppf", "isf", "NormalDist"}
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.Attribute):
+            names.add(node.attr)
+    return names & functions
+
+
+def test_ends_of_intervals_are_computed_in_one_place() -> None:
+    reach = SOURCE / "statistics" / "intervals" / "reach.py"
+    assert quantiles(reach) == {"ndtri", "stdtrit"}
+    elsewhere = [path for path in FILES.values() if path != reach and quantiles(path)]
+    assert [str(path.relative_to(SOURCE)) for path in elsewhere] == []
+
+
 @pytest.mark.parametrize(
     ("packages", "more"),
     [

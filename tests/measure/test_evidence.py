@@ -52,7 +52,7 @@ def test_units_are_weighted_means_of_their_contexts(
         )
         assert found.high[u, x] == pytest.approx(J / total)
     assert not found.sampled
-    values, weights = found.with_whole(found.high)
+    values, weights = found.with_whole(found.high), found.weights_with_whole
     by_group = (found.weights * found.high).sum(axis=0)
     assert (weights * values).sum(axis=0)[-1] == pytest.approx(by_group @ (g / g.sum()))
 

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
 from tests.measure import plain_loops
 from tests.preferences import labelled, pair
 from tests.present import present
@@ -27,77 +26,17 @@ from clinometer.measure import (
 from clinometer.measure.evidence import Evidence
 from clinometer.measure.inference import (
     bracket,
-    flipped,
     group_split,
-    interval_of_means,
 )
 from clinometer.runs import compare as compare_runs
 from clinometer.statistics.arrays import BoolArray, FloatArray
-from clinometer.statistics.significance import flip_p_value
+from clinometer.statistics.intervals.means import interval_of_means
 
 
 def ends(report: RiskReport) -> FloatArray:
     return np.array(
         [(getattr(report, n).low, getattr(report, n).high) for n in MEASURES]
     )
-
-
-# --- the interval of a mean -----------------------------------------------------------------------
-
-
-def test_without_skewness_it_is_students(rng: np.random.Generator) -> None:
-    half = rng.standard_normal(10)
-    v = np.concatenate([half, -half])[:, None] + 3.0
-    mean, low, high, reach = interval_of_means(v, np.full((20, 1), 1 / 20))
-    theirs = stats.ttest_1samp(v[:, 0], 0.0).confidence_interval(0.95)
-    assert (low[0], high[0]) == pytest.approx((theirs.low, theirs.high))
-    assert reach[0] == pytest.approx(theirs.high - mean[0])
-
-
-def test_even_weights_have_halls_correction(rng: np.random.Generator) -> None:
-    """The ends x at which z + g z²/3 + g² z³/27 + g/6, z = (mean - x)/se, is t either way (Hall
-    1992), with g the skewness of the mean."""
-    v = rng.gamma(3.0, size=80)
-    mean, low, high, _ = interval_of_means(v[:, None], np.full((80, 1), 1 / 80))
-    n, t = 80, float(stats.t.ppf(0.975, 79))
-    g = stats.skew(v) * (n - 1) ** 2 / (n * (n - 2)) / np.sqrt(n)
-    for end, side in ((low[0], t), (high[0], -t)):
-        z = (mean[0] - end) / (v.std(ddof=1) / np.sqrt(n))
-        assert z + g * z**2 / 3 + g**2 * z**3 / 27 + g / 6 == pytest.approx(
-            side, abs=1e-9
-        )
-
-
-@pytest.mark.parametrize("heavy", [1.0, 12.0])
-def test_a_skewed_mean_is_held_with_even_weights_and_with_a_heavy_one(
-    heavy: float,
-) -> None:
-    """400 samples of 20 squares of normal numbers: 95 % less 4 standard errors of 1.1."""
-    rng = np.random.default_rng(4)
-    w = np.ones(20)
-    w[0] = heavy
-    held = 0
-    for _ in range(400):
-        v = rng.standard_normal((20, 1)) ** 2
-        _, low, high, _ = interval_of_means(v, (w / w.sum())[:, None])
-        held += low[0] <= 1 <= high[0]
-    assert held / 400 >= 0.906
-
-
-def test_the_test_of_a_difference_is_that_of_flipping_and_agrees_with_its_interval(
-    rng: np.random.Generator,
-) -> None:
-    for shift in (0.0, 0.02, 0.05, 0.1):
-        d = 0.1 * rng.standard_normal((25, 1)) + shift
-        w = np.full((25, 1), 1 / 25)
-        low, high, p = flipped(d.mean(axis=0), d, w, level=0.95)
-        assert p[0] == pytest.approx(flip_p_value((w * d).T)[0])
-        assert (p[0] < 0.05) == (low[0] > 0 or high[0] < 0)
-        wider = flipped(d.mean(axis=0), d, w, level=0.95, slack=0.03)
-        assert (wider[0][0], wider[1][0]) == pytest.approx(
-            (low[0] - 0.03, high[0] + 0.03)
-        )
-        assert wider[2][0] >= p[0]
 
 
 # --- the bracket ----------------------------------------------------------------------------------
@@ -143,9 +82,10 @@ def test_at_parity_the_lower_end_is_below_0_and_the_value_half_the_plug_in() -> 
 def test_far_from_parity_r_b_is_a_mean(rng: np.random.Generator) -> None:
     p = pair(rng.beta(60, 20, (1, 30)))
     report, s = estimate_risks(p), 2 * p[0, :, 0] - 1
-    _, low, high, _ = interval_of_means(s[:, None], np.full((30, 1), 1 / 30))
+    interval = interval_of_means(s[:, None], np.full((30, 1), 1 / 30))
+    ends = interval.low[0], interval.high[0]
     assert report.R_bias.value == pytest.approx(s.mean(), abs=1e-12)
-    assert (report.R_bias.low, report.R_bias.high) == pytest.approx((low[0], high[0]))
+    assert (report.R_bias.low, report.R_bias.high) == pytest.approx(ends)
 
 
 def test_values_add_up_and_lie_in_their_intervals(rng: np.random.Generator) -> None:

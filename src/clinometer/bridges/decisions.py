@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.special import stdtrit
 
 from clinometer.bridges.imported import file_digest
 from clinometer.bridges.replies import MOST_BYTES, Row
@@ -26,7 +25,9 @@ from clinometer.display.table import Table
 from clinometer.display.text import Plain, proper, visible
 from clinometer.errors import SettingsError, TableError
 from clinometer.statistics.arrays import FloatArray
-from clinometer.statistics.estimate import Estimate, difference, ratio, share, with_ends
+from clinometer.statistics.estimate import Estimate, with_ends
+from clinometer.statistics.intervals.shares import difference, ratio, share
+from clinometer.statistics.intervals.student import student_mean, welch_difference
 from clinometer.storage.rows import need_columns, read_rows
 
 #: Categories with less than this share of the people are named, and compared with nothing.
@@ -320,7 +321,7 @@ def _breakdown(
     for name, v in known.items():
         rate, mean, rated, far = rates.get(name), None, None, None
         if rate is not None and median is not None:
-            mean = _mean(v, level)
+            mean = student_mean(v, level=level)
         if name == top and rate is not None:
             rated, far = Estimate(1.0) if rate.value > 0 else None, Estimate(0.0)
         elif rate is not None and name in large:
@@ -328,7 +329,7 @@ def _breakdown(
             far = (
                 difference(rate, rates[top])
                 if median is None
-                else _welch(v, known[top], level)
+                else welch_difference(v, known[top], level=level)
             )
         missing, small = len(held[name]) - len(v), name not in large
         groups.append(GroupRate(name, len(v), missing, rate, mean, rated, far, small))
@@ -336,31 +337,6 @@ def _breakdown(
     return Breakdown(
         by, tuple(groups), unknown, None if p is None else min(1.0, p * several)
     )
-
-
-def _mean(values: FloatArray, level: float) -> Estimate:
-    """With Student's interval; of one value, none."""
-    mean, n = float(values.mean()), len(values)
-    return (
-        Estimate(mean)
-        if n < 2
-        else _student(mean, values.var(ddof=1) / n, n - 1, level)
-    )
-
-
-def _welch(a: FloatArray, b: FloatArray, level: float) -> Estimate | None:
-    """The difference of two means, with Welch's interval; None of groups of one."""
-    n, m = len(a), len(b)
-    if min(n, m) < 2:
-        return None
-    v, w = a.var(ddof=1) / n, b.var(ddof=1) / m
-    degrees = (v + w) ** 2 / (v**2 / (n - 1) + w**2 / (m - 1)) if v + w else 1.0
-    return _student(float(a.mean() - b.mean()), v + w, degrees, level)
-
-
-def _student(value: float, variance: float, degrees: float, level: float) -> Estimate:
-    reach = float(stdtrit(degrees, 0.5 + level / 2)) * math.sqrt(variance)
-    return Estimate(value, value - reach, value + reach, level)
 
 
 def _p_value(groups: Sequence[FloatArray], scores: bool) -> float | None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import stdtr, stdtrit
+from scipy.special import stdtr
 
 from clinometer.display.notebook import frame, titled_html
 from clinometer.display.numbers import (
@@ -34,10 +34,12 @@ from clinometer.measure.grid import (
     as_cells,
     read_preferences,
 )
-from clinometer.measure.inference import Bracket, bracket, flipped, unit_means
+from clinometer.measure.inference import Bracket, bracket, unit_means
 from clinometer.measure.preferences import Preferences
 from clinometer.settings import LEVEL, SEED
 from clinometer.statistics.arrays import ROUNDING, FloatArray, as_labels, plain, snap
+from clinometer.statistics.intervals.flips import flip_test
+from clinometer.statistics.intervals.reach import student_reach
 from clinometer.statistics.significance import holm
 
 if TYPE_CHECKING:
@@ -163,9 +165,11 @@ def _along(a: Bracket, b: Bracket) -> list[tuple[FloatArray, FloatArray]]:
     along = []
     for one in (a, b):
         e = one.evidence
-        line, _ = e.with_whole(np.einsum("uxk,xk->ux", e.s, shared))
-        along.append(np.stack([one.each[0], line, one.each[0] - line]))
-    return [(a.each, b.each), (along[0], along[1])]
+        line = e.with_whole(np.einsum("uxk,xk->ux", e.s, shared))
+        along.append(
+            np.stack([one.contributions[0], line, one.contributions[0] - line])
+        )
+    return [(a.contributions, b.contributions), (along[0], along[1])]
 
 
 def _paired(a: Bracket, b: Bracket, columns: slice, level: float) -> FloatArray:
@@ -173,7 +177,7 @@ def _paired(a: Bracket, b: Bracket, columns: slice, level: float) -> FloatArray:
     each contributes along several lines: the farthest ends and the largest p."""
     gap, slack = (
         snap(a.value - b.value)[:, columns],
-        np.abs(a.half - b.half)[:, columns].ravel(),
+        np.abs(a.half_width - b.half_width)[:, columns].ravel(),
     )
     gap = gap + np.where(a.weights[:, columns].any(axis=0), 0.0, np.nan)
     weights = np.tile(a.weights[:, columns], 3)
@@ -181,7 +185,8 @@ def _paired(a: Bracket, b: Bracket, columns: slice, level: float) -> FloatArray:
     for first, second in _along(a, b):
         each = np.moveaxis((first - second)[..., columns], 0, 1)
         flat = gap.ravel(), each.reshape(len(each), -1), weights
-        found.append(flipped(*flat, level=level, slack=slack))
+        test = flip_test(*flat, level=level, slack=slack)
+        found.append((test.low, test.high, test.p_value))
     low, high, p = np.stack(found, axis=1)
     ends = low.min(axis=0), high.max(axis=0), p.max(axis=0)
     return np.stack([gap, *(part.reshape(gap.shape) for part in ends)])
@@ -198,8 +203,9 @@ def _rule_out_opposites(
     too; of more, this asks for more than is needed.
     """
     _, low, high, p = tested
-    weights, both = a.weights[:, :-1], (a.each + b.each)[1, :, :-1]
-    *_, opposite = flipped((weights * both).sum(axis=0), both, weights, level=level)
+    weights, both = a.weights[:, :-1], (a.contributions + b.contributions)[1, :, :-1]
+    total = (weights * both).sum(axis=0)
+    opposite = flip_test(total, both, weights, level=level).p_value
     p[1] = np.maximum(p[1], opposite)
     possible = opposite > 1 - level
     low[1] = np.where(possible, np.minimum(low[1], 0.0), low[1])
@@ -236,13 +242,12 @@ def _between(
 ) -> tuple[FloatArray, list[FloatArray]]:
     """R_between of each model [M], and [4,1,1] of each pair: paired means over contexts."""
     parts = [unit_means(grid, clusters) for grid in grids]
-    share, each = parts[0][0], np.stack([between for _, (_, between) in parts])
+    share, each = parts[0].share, np.stack([part.between for part in parts])
     first, second = np.array(pairs).T
     d = (each[first] - each[second]).T
     gap = snap(share @ d)
-    tested = np.stack(
-        [gap, *flipped(gap, d, np.tile(share[:, None], len(pairs)), level=level)]
-    )
+    test = flip_test(gap, d, np.tile(share[:, None], len(pairs)), level=level)
+    tested = np.stack([gap, test.low, test.high, test.p_value])
     return each @ share, [one[:, None, None] for one in tested.T]
 
 
@@ -499,7 +504,8 @@ def _unpaired(a: Bracket, b: Bracket, of_a: list[str], of_b: list[str]) -> Float
     for one in (a, b):
         n = 1 / np.maximum((one.weights**2).sum(axis=0), ROUNDING) - 1.0
         off = one.weights * (
-            one.each - (one.weights * one.each).sum(axis=1, keepdims=True)
+            one.contributions
+            - (one.weights * one.contributions).sum(axis=1, keepdims=True)
         )
         variance.append(np.where(n > ROUNDING, (off**2).sum(axis=1), np.nan))
         freedom.append(np.maximum(n, 1.0))
@@ -522,7 +528,7 @@ def _unpaired(a: Bracket, b: Bracket, of_a: list[str], of_b: list[str]) -> Float
         *freedom
     )  # of the smaller sample: far tails are those of its errors
     reach = np.where(gap > 0, below, above)
-    t = stdtrit(df, (1 + a.level) / 2) * np.abs(gap)
+    t = student_reach(np.abs(gap), df, level=a.level)
     far = np.divide(t, reach, out=np.where(t > 0, np.nan, 0.0), where=reach > ROUNDING)
     known = np.where(
         np.isnan(far), np.nan, 0.0

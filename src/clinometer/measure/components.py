@@ -10,17 +10,19 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import fdtrc, stdtrit
+from scipy.special import fdtrc
 
 from clinometer.errors import SettingsError
 from clinometer.measure.evidence import by_unit, unit_numbers
 from clinometer.measure.grid import PreferenceGrid
-from clinometer.measure.inference import jackknife
 from clinometer.statistics.arrays import ROUNDING, FloatArray
 from clinometer.statistics.estimate import Estimate
+from clinometer.statistics.intervals.means import jackknife
+from clinometer.statistics.intervals.reach import student_reach
 from clinometer.statistics.significance import holm
 
 NO_DICE = "every request was made once, so dice cannot be told from swing"
@@ -108,6 +110,19 @@ class GroupPart:
         return self.p is not None and self.p <= 1 - level
 
 
+class VarianceParts(NamedTuple):
+    """The variance of a reply in three parts, at least 0 each."""
+
+    lean: float
+    swing: float
+    dice: float
+
+
+def _at_least_zero(part: Estimate | None) -> float:
+    """Return the value of a part of the variance, 0 where it cannot be told."""
+    return 0.0 if part is None else max(part.value, 0.0)
+
+
 @dataclass(frozen=True)
 class Components:
     """The three parts of the variance of a reply, each an estimate that may fall below 0.
@@ -133,13 +148,13 @@ class Components:
         return sum(self.parts)
 
     @property
-    def parts(self) -> tuple[float, float, float]:
-        """Lean, swing and dice, at least 0; a part that cannot be told is 0."""
-        found = (self.lean, self.swing, self.dice)
-        lean, swing, dice = (
-            0.0 if part is None else max(part.value, 0.0) for part in found
+    def parts(self) -> VarianceParts:
+        """Return lean, swing and dice, at least 0; a part that cannot be told is 0."""
+        return VarianceParts(
+            lean=_at_least_zero(self.lean),
+            swing=_at_least_zero(self.swing),
+            dice=_at_least_zero(self.dice),
         )
-        return lean, swing, dice
 
     def clear_groups(self) -> tuple[GroupPart, ...]:
         """Groups whose steady lean is clear, the largest first; none unless any lean is."""
@@ -191,10 +206,9 @@ def split_replies(
         share = d.W @ d.groups
 
         def estimate(value: float, without: FloatArray) -> Estimate:
-            low, high = (
-                max(end, 0.0) for end in jackknife(value, without, share, level=level)
-            )
-            return Estimate(value, low, high, level, "jackknife")
+            part = jackknife(value, without, share, level=level)
+            low, high = max(part.low or 0.0, 0.0), max(part.high or 0.0, 0.0)
+            return replace(part, low=low, high=high)
 
         of_lean, of_swing, of_dice = d.without()
         p = d.p_of_no_lean(v_lean)
@@ -364,10 +378,8 @@ class Deviations:
         q = (W**2).sum(axis=0)
         off = (z - W * lean[:, 0]) ** 2 / np.where(W > 0, W, 1.0)
         error = np.sqrt(q / np.maximum(1 - q, 1e-9) * off.sum(axis=0))
-        reach = (
-            stdtrit(freedom, (1 + level) / 2)
-            * (1.0 if D == 1 else math.sqrt(2))
-            * error
+        reach = student_reach(
+            (1.0 if D == 1 else math.sqrt(2)) * error, freedom, level=level
         )
         low, high = shown[:, 0] - reach, shown[:, 0] + reach
         columns = (part.tolist() for part in (shown, low, high, p))

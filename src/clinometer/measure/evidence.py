@@ -26,9 +26,12 @@ from clinometer.statistics.arrays import (
     as_real,
 )
 
-SPLITS, CELLS = 24, 400_000
-"""Random splits of the replies of a cell, fewer where there are more cells than this in all: with
-many cells the noise of the splits averages out over them."""
+SPLITS = 24
+"""Random splits of the replies of a cell at most."""
+
+CELLS = 400_000
+"""With more cells than this over all splits there are fewer splits: with many cells the noise of
+the splits averages out over them."""
 
 WHOLE = 1e-3
 """How far p × replies may be from a whole number."""
@@ -37,7 +40,8 @@ WHOLE = 1e-3
 def unit_numbers(
     clusters: Sequence[object] | NDArray[Any] | None, C: int
 ) -> NDArray[np.intp]:
-    """[C], the number of the unit that each context belongs to, in the order of their first one.
+    """Return the number of the unit that each context belongs to [C], in the order of their first
+    context.
 
     >>> unit_numbers(["b", "a", "b"], 3).tolist()
     [0, 1, 0]
@@ -54,21 +58,21 @@ def unit_numbers(
 
 
 def by_unit(values: FloatArray, units: NDArray[np.intp]) -> FloatArray:
-    """[C,..] added up by unit: [U,..]."""
+    """Return the sums of values [C,..] over the contexts of each unit, [U,..]."""
     if np.array_equal(units, np.arange(len(units))):
         return values
-    out = np.zeros((int(units.max()) + 1, *values.shape[1:]))
-    np.add.at(out, units, values)
-    return out
+    sums = np.zeros((int(units.max()) + 1, *values.shape[1:]))
+    np.add.at(sums, units, values)
+    return sums
 
 
 def reply_counts(
     values: RealArray, replies: ArrayLike, mask: ArrayLike | None = None
 ) -> IntArray:
-    """[X,C,K], whole replies of each category, from shares [X,C,K] of a number of replies.
+    """Return whole replies of each category [X,C,K], from their shares of a number of replies.
 
     Args:
-        values: shares.
+        values: [X,C,K], shares.
         replies: a number, [C] or [X,C].
         mask: [X,C], True = observed; other cells have no replies.
 
@@ -78,24 +82,25 @@ def reply_counts(
     [[[1, 3]]]
     """
     X, C = values.shape[:2]
-    given = as_real(replies, name="samples")
-    if given.shape not in ((), (C,), (X, C)):
+    number = as_real(replies, name="samples")
+    if number.shape not in ((), (C,), (X, C)):
         raise SettingsError(
-            f"samples: expected a number, shape {(C,)} or {(X, C)}, found {given.shape}"
+            f"samples: expected a number, shape {(C,)} or {(X, C)}, found {number.shape}"
         )
-    seen = np.ones((X, C), bool) if mask is None else np.asarray(mask)
-    n = np.where(seen, np.broadcast_to(given, (X, C)), 1.0)
+    observed = np.ones((X, C), bool) if mask is None else np.asarray(mask)
+    n = np.where(observed, np.broadcast_to(number, (X, C)), 1.0)
     if not ((n >= 1) & (n == np.round(n))).all():
         raise SettingsError(
             f"samples: expected whole numbers of at least 1, found {float(n.min())}; "
             "give the number of answers that each cell rests on"
         )
-    exact = np.where(seen[..., None], values, 0.0) * n[..., None]
+    exact = np.where(observed[..., None], values, 0.0) * n[..., None]
     counts = np.round(exact).astype(np.int64)
-    off = np.abs(exact - counts).max(axis=-1) > WHOLE
-    off |= seen & (counts.sum(axis=-1) != n)
-    if off.any():
-        x, c = (int(i) for i in np.argwhere(off)[0])
+    broken = np.abs(exact - counts).max(axis=-1) > WHOLE
+    incomplete = observed & (counts.sum(axis=-1) != n)
+    wrong = broken | incomplete
+    if wrong.any():
+        x, c = (int(i) for i in np.argwhere(wrong)[0])
         raise SettingsError(
             f"samples: expected p × samples to be whole numbers, found {exact[x, c].tolist()} in "
             f"group {x}, context {c}; give the number of answers each cell rests on"
@@ -105,24 +110,30 @@ def reply_counts(
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """U units, X groups, K categories.
-
-    s          [U,X,K] mean departure from the reference in the unit; 0 where not observed
-    low, high  [U,X] mean of J over the cells of the unit: the cross-fitted one, whose expectation
-               is at most the true J, and the plug-in one, whose expectation is at least that. The
-               same for exact probabilities
-    weights    [U,X] of the units within each group: sum to one, or to 0 for a missing group
-    share      [U] of the units, all groups together: how often each is met; sums to one
-    groups     [X] weights of the observed groups, sum to one
-    """
+    """Departures and risks of X groups with K categories in U units."""
 
     s: FloatArray
+    """[U,X,K], mean departure from the reference in the unit; 0 where not observed."""
+
     low: FloatArray
+    """[U,X], mean of J over the cells of the unit, cross-fitted: its expectation is at most the
+    true J. The same as `high` for exact probabilities."""
+
     high: FloatArray
+    """[U,X], mean of J over the cells of the unit, plugged in: its expectation is at least the
+    true J."""
+
     weights: FloatArray
+    """[U,X], of the units within each group: sum to one, or to 0 for a missing group."""
+
     share: FloatArray
+    """[U], of the units, all groups together: how often each is met; sums to one."""
+
     groups: FloatArray
+    """[X], weights of the observed groups, sum to one."""
+
     criterion: Criterion
+    """J, how a departure counts as risk."""
 
     @classmethod
     def of(
@@ -133,37 +144,39 @@ class Evidence:
         samples: ArrayLike | None = None,
         unmix: FloatArray | None = None,
     ) -> Evidence:
-        """The evidence of preferences as read.
+        """Return the evidence of preferences as read.
 
         Args:
+            grid: the preferences.
             clusters: [C] labels of contexts that were sampled together.
             samples: replies behind each cell, a number, [C] or [X,C]; None: p is exact.
             unmix: [K,K], what the shares are multiplied by before anything else (a judge's
                 inverse matrix).
         """
+        J = grid.criterion
         units = unit_numbers(clusters, grid.shape[1])
-        (weight, groups), J = grid.shares(), grid.criterion
+        cell_weights, groups = grid.shares()
         s = _departures(grid, grid.block(), grid.mask, unmix)
-        high = low = J(s)
+        high = J(s)
+        low = high
         if samples is not None:
             counts = reply_counts(grid.values, samples, grid.mask)
-            low = _crossed(grid, counts, s, weight, unmix)
-        share = grid.context_weights[0]
-        if len(grid.context_weights) > 1:
-            share = groups @ grid.context_weights
-        total = by_unit(weight.T, units)
-        inner = np.where(total > 0, total, 1.0)
+            low = _cross_fitted_risk(grid, counts, s, cell_weights, unmix)
 
-        def averaged(values: FloatArray) -> FloatArray:
-            """[X,C] as means [U,X] over the contexts of a unit."""
-            return np.asarray(by_unit((weight * values).T, units) / inner)
+        weights = by_unit(cell_weights.T, units)
+        divisor = np.where(weights > 0, weights, 1.0)
 
-        every = np.moveaxis(weight[..., None] * s, 0, 1)
+        def unit_mean(values: FloatArray) -> FloatArray:
+            """Return means [U,X] of values [X,C] over the contexts of a unit."""
+            return np.asarray(by_unit((cell_weights * values).T, units) / divisor)
+
+        weighted_s = np.moveaxis(cell_weights[..., None] * s, 0, 1)
+        share = _context_shares(grid, groups)
         return cls(
-            s=by_unit(every, units) / inner[..., None],
-            low=averaged(low),
-            high=averaged(high),
-            weights=total,
+            s=by_unit(weighted_s, units) / divisor[..., None],
+            low=unit_mean(low),
+            high=unit_mean(high),
+            weights=weights,
             share=by_unit(share, units) / share.sum(),
             groups=groups,
             criterion=J,
@@ -171,89 +184,120 @@ class Evidence:
 
     @property
     def mean(self) -> FloatArray:
-        """[X,K], mean of s over the units."""
+        """Return the mean of s over the units, [X,K]."""
         return np.asarray(np.einsum("ux,uxk->xk", self.weights, self.s))
 
     @property
     def sampled(self) -> bool:
-        """Whether J is only bracketed, because replies were counted."""
+        """Return whether J is only bracketed, because replies were counted."""
         return self.low is not self.high and bool((self.low != self.high).any())
 
     @property
     def n_eff(self) -> float:
-        """How many even units the sample is worth."""
+        """Return how many even units the sample is worth."""
         return float(1.0 / np.sum(self.share**2))
 
-    def with_whole(self, values: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """[U,X+1] values of each group and unit with those of all groups together in the last
-        column, and their weights.
+    @property
+    def weights_with_whole(self) -> FloatArray:
+        """Return the weights of the units in each column of `with_whole`, [U,X+1]."""
+        return np.append(self.weights, self.share[:, None], axis=1)
+
+    def with_whole(self, values: FloatArray) -> FloatArray:
+        """Return values [U,X] with those of all groups together in a last column, [U,X+1].
 
         A unit counts in the last column by how far it moves the mean over the groups: a missing
         cell moves it by nothing.
         """
-        means = (self.weights * values).sum(axis=0)
-        moved = (self.weights * self.groups * (values - means)).sum(axis=1)
-        whole = self.groups @ means + moved / np.where(self.share > 0, self.share, 1.0)
-        weights = np.append(self.weights, self.share[:, None], axis=1)
-        return np.append(values, whole[:, None], axis=1), weights
+        group_means = (self.weights * values).sum(axis=0)
+        contributions = self.weights * self.groups * (values - group_means)
+        divisor = np.where(self.share > 0, self.share, 1.0)
+        whole = self.groups @ group_means + contributions.sum(axis=1) / divisor
+        return np.append(values, whole[:, None], axis=1)
+
+
+def _context_shares(grid: PreferenceGrid, groups: FloatArray) -> FloatArray:
+    """Return how often each context is met, all groups together, [C]."""
+    if len(grid.context_weights) > 1:
+        return np.asarray(groups @ grid.context_weights)
+    return np.asarray(grid.context_weights[0])
 
 
 def _departures(
     grid: PreferenceGrid,
     p: FloatArray,
-    seen: BoolArray | None,
+    observed: BoolArray | None,
     unmix: FloatArray | None,
 ) -> FloatArray:
-    """s of shares [X,C,K] in the cells of a grid, 0 where not seen; relative to groups, from their
-    own mean. `unmix` [K,K] is what the shares are multiplied by."""
-    star = grid.references()
+    """Return s [X,C,K] of shares p [X,C,K] in the cells of a grid, 0 where not observed.
+
+    Relative to groups, from the mean of these shares. `unmix` [K,K] is what the shares are
+    multiplied by.
+    """
+    reference = grid.references()
     if grid.relative:
         divides = grid.criterion.name == "ratio"
-        star = group_mean(p, grid.group_weights, seen, positive=divides)
-    s = grid.criterion.stereotypes(p if unmix is None else p @ unmix, star)
-    return s if seen is None else np.where(seen[..., None], s, 0.0)
+        reference = group_mean(p, grid.group_weights, observed, positive=divides)
+    if unmix is not None:
+        p = p @ unmix
+    s = grid.criterion.stereotypes(p, reference)
+    if observed is None:
+        return s
+    return np.where(observed[..., None], s, 0.0)
 
 
-def _crossed(
+def _cross_fitted_risk(
     grid: PreferenceGrid,
     counts: IntArray,
     s: FloatArray,
     weights: FloatArray,
     unmix: FloatArray | None,
 ) -> FloatArray:
-    """[X,C], J of each cell with directions from some of its replies and means from the others,
-    averaged over random splits; expected to be at most J.
+    """Return J of each cell [X,C] with directions from some of its replies and means from the
+    others, averaged over random splits; expected to be at most J.
 
-    A cell with one reply takes the direction of its group's other contexts.
+    A third of the replies is measured along what the others choose. A cell with one reply takes
+    the direction of its group's other contexts.
     """
-    rng, J = np.random.default_rng(0), grid.criterion
-    n = counts.sum(axis=-1)
-    one = n > 1
-    fewer = np.where(n > 2, n // 3, 1) * one  # these are measured, the others choose
-    out = np.zeros(n.shape)
-    times = int(np.clip(CELLS // n.size, 4, SPLITS)) if one.any() else 0
-    for _ in range(times):
-        measured = thin(counts, fewer, rng)
-        first, second = (
-            _departures(
-                grid, part / np.maximum(part.sum(axis=-1, keepdims=True), 1), one, unmix
-            )
-            for part in (counts - measured, measured)
-        )
-        out += J.slope(first, second) / times
+    J = grid.criterion
+    rng = np.random.default_rng(0)
+    replies = counts.sum(axis=-1)
+    several = replies > 1
+    to_measure = np.where(replies > 2, replies // 3, 1) * several
+    cross_fitted = np.zeros(replies.shape)
+    splits = 0
+    if several.any():
+        splits = int(np.clip(CELLS // replies.size, 4, SPLITS))
+    for _ in range(splits):
+        measured = thin(counts, to_measure, rng)
+        choosing = counts - measured
+        direction = _departures(grid, _reply_shares(choosing), several, unmix)
+        departure = _departures(grid, _reply_shares(measured), several, unmix)
+        cross_fitted += J.slope(direction, departure) / splits
+
     w = weights[..., None]
-    others = np.einsum("xc,xck->xk", weights, s)[:, None] - w * s
-    return np.where(one, out, J.slope(others / np.where(w < 1, 1 - w, 1.0), s))
+    other_contexts = np.einsum("xc,xck->xk", weights, s)[:, None] - w * s
+    mean_of_others = other_contexts / np.where(w < 1, 1 - w, 1.0)
+    return np.where(several, cross_fitted, J.slope(mean_of_others, s))
+
+
+def _reply_shares(counts: IntArray) -> FloatArray:
+    """Return counts [..,K] as shares of the replies of each cell; 0 without any."""
+    return np.asarray(counts / np.maximum(counts.sum(axis=-1, keepdims=True), 1))
 
 
 def thin(counts: IntArray, left: IntArray, rng: np.random.Generator) -> IntArray:
-    """[..,K]: `left` [..] of the replies of each cell [..,K], at random without replacement."""
-    out, rest, left = np.zeros_like(counts), counts.sum(axis=-1), left.copy()
+    """Return `left` [..] of the replies of each cell [..,K], drawn without replacement, [..,K]."""
+    thinned = np.zeros_like(counts)
+    undrawn = left.copy()
+    later_categories = counts.sum(axis=-1)
     for y in range(counts.shape[-1] - 1):
-        rest = rest - counts[..., y]
-        some = counts[..., y] > 0
-        drawn = rng.hypergeometric(counts[..., y][some], rest[some], left[some])
-        out[..., y][some] = drawn
-        left[some] -= drawn
-    out[..., -1] = left
-    return out
+        category = counts[..., y]
+        later_categories = later_categories - category
+        some = category > 0
+        drawn = rng.hypergeometric(
+            category[some], later_categories[some], undrawn[some]
+        )
+        thinned[..., y][some] = drawn
+        undrawn[some] -= drawn
+    thinned[..., -1] = undrawn
+    return thinned

@@ -13,9 +13,9 @@ from clinometer.display.text import Plain
 from clinometer.errors import SettingsError
 from clinometer.measure.evidence import Evidence, by_unit, unit_numbers
 from clinometer.measure.grid import PreferenceGrid
-from clinometer.measure.inference import jackknife
 from clinometer.statistics.arrays import ROUNDING, FloatArray, effective_size
 from clinometer.statistics.estimate import Estimate
+from clinometer.statistics.intervals.means import jackknife
 
 # --- Mean squares of the stereotype by level of a factor, without the noise of the units sampled
 
@@ -233,8 +233,9 @@ def factor_shares(
         share = min(max(float(parts[0]), 0.0), 1.0)
         if not enough:
             return Estimate(share)
-        ends = jackknife(parts[0], parts[1:], weights, level=level)
-        low, high = (min(max(end, 0.0), 1.0) for end in ends)
+        part_of_all = jackknife(parts[0], parts[1:], weights, level=level)
+        low = min(max(part_of_all.low or 0.0, 0.0), 1.0)
+        high = min(max(part_of_all.high or 0.0, 0.0), 1.0)
         return Estimate(share, min(low, share), max(high, share), level, "jackknife")
 
     shares, rest = [], variance

@@ -1,4 +1,4 @@
-"""One interval of a mean, one test of a difference, and the bracket that makes a mean of a risk.
+"""The bracket that makes a mean of a risk, and the report that rests on it.
 
 J is convex and positively homogeneous. So for any directions d that were chosen without looking at
 a context c,
@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import stdtrit
 
 from clinometer.measure.evidence import Evidence, by_unit, unit_numbers
 from clinometer.measure.grid import (
@@ -29,22 +28,20 @@ from clinometer.measure.grid import (
 )
 from clinometer.measure.risk import GroupIntervals, RiskReport, decompose_grid
 from clinometer.settings import LEVEL
-from clinometer.statistics.arrays import ROUNDING, FloatArray, snap
+from clinometer.statistics.arrays import ROUNDING, BoolArray, FloatArray, snap
 from clinometer.statistics.estimate import Estimate, around
-from clinometer.statistics.significance import flip_interval, flip_p_value
+from clinometer.statistics.intervals.flips import LEAST_FOR_NONE
+from clinometer.statistics.intervals.means import IntervalOfMeans, interval_of_means
 
 if TYPE_CHECKING:
     from clinometer.display.notebook import DataFrame
 
-FOLDS, SPLITS = 3, 100
+FOLDS = 3
 """Cross-fitting: parts that units are split into, each measured along directions that the others
-choose, and random splits that this is averaged over."""
+choose."""
 
-MOST_SKEW = 0.9
-"""The skewness of a mean that an interval allows for at most."""
-
-LEAST_ARM = 0.7
-"""No arm of an interval is shorter than this share of Student's."""
+SPLITS = 100
+"""Random splits into FOLDS parts that the cross-fitted mean is averaged over."""
 
 FEW = 3.0
 """Of n units the upper end of R reaches 1 + FEW / n times as far: few units seldom include the
@@ -54,134 +51,11 @@ LEAST_EFFECTIVE = 2.5
 """Effective units that an interval needs: of two it reaches from 0 to several times the value and
 says nothing that two values do not."""
 
-LEAST_FOR_NONE = 30.0
-"""With at least this many effective units, full agreement gives an interval of width 0."""
-
 WIDE = 0.5
 """A bracket over replies that makes up this share of an interval is worth a word."""
 
 METHOD = "bracket"
-
-
-# --- The interval of a mean ----------------------------------------------------------------------
-
-
-def interval_of_means(
-    values: FloatArray, weights: FloatArray, *, level: float = 0.95
-) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Weighted means over units with their ends: Student's t, corrected for skewness.
-
-    Args:
-        values: [U,T], one value per unit for each of T means.
-        weights: [U,T], sum to one in each column: how often a unit is met, not how noisy it is; a
-            unit of weight 0 is not there.
-        level: of the interval.
-
-    Returns:
-        mean, low, high and the reach of Student's t alone, each [T].
-
-    Variance and skewness of a unit come from all units alike (from the squares where the weight
-    lies, too, if these are larger). With even weights the quotient of mean and standard error is
-    skewed against the mean, since both hold the same units; with one heavy unit it is skewed with
-    it. Both are first terms of one expansion, and Hall's transformation takes them out.
-
-    >>> v = np.array([[1.0], [2.0], [3.0], [10.0]])
-    >>> [round(float(part[0]), 1) for part in interval_of_means(v, np.full((4, 1), 0.25))]
-    [4.0, -0.5, 24.9, 6.5]
-    """
-    there = weights > 0
-    square_weights = weights * weights
-    mean = np.einsum("ut,ut->t", weights, values)
-    two = square_weights.sum(axis=0)
-    three = np.einsum("ut,ut->t", square_weights, weights)
-    n = np.maximum(there.sum(axis=0), 1).astype(float)
-    two = np.where(two > 0, two, 1.0)  # a mean of nothing
-    away = values - (values * there).sum(axis=0) / n
-    if not there.all():
-        away *= there
-    squares = away * away
-    square = squares.sum(axis=0) / n
-    size = square * two * n / np.maximum(n - 1, 1)
-    off = values - mean
-    off *= off
-    seen = np.einsum("ut,ut->t", square_weights, off) / np.maximum(1 - two, 1e-9)
-    size = np.sqrt(np.maximum(size, (size + seen) / 2))
-    known = square > ROUNDING**2
-    squares *= away
-    third = squares.sum(axis=0) / n / np.where(known, square, 1.0) ** 1.5
-    # That of a sample is too small, the more the fewer units it has.
-    skew = np.where(known, third, 0.0) * (n - 1) ** 2 / (n * np.maximum(n - 2, 1))
-    # Skewness of the mean, and three times what its standard error shares with it.
-    bent = (3 * skew / n / np.sqrt(two) - skew * three / two**1.5) / 2
-    bent = np.clip(bent, -MOST_SKEW, MOST_SKEW)
-    bent = np.where(np.abs(bent) < 1e-6, 1e-6, bent)
-    t = stdtrit(np.maximum(n - 1, 1), (1 + level) / 2)
-    below, above = (
-        sign * 3 / bent * (np.cbrt(1 + bent * (sign * t - bent / 6)) - 1)
-        for sign in (1.0, -1.0)
-    )
-    below, above = np.maximum(below, LEAST_ARM * t), np.maximum(above, LEAST_ARM * t)
-    return mean, mean - size * below, mean + size * above, t * size
-
-
-def jackknife(
-    value: float, without: FloatArray, weights: FloatArray, *, level: float = 0.95
-) -> tuple[float, float]:
-    """Ends of a number that is no mean, from what it is without each unit [U].
-
-    What a unit pulls, (1 - w)/w (value - without), is one value per unit, and the number moves like
-    their mean. Units of no weight, and those without which there is no number (NaN), take no part.
-
-    >>> v = np.array([1.0, 2.0, 3.0, 10.0])
-    >>> [round(end, 1) for end in jackknife(4.0, (16 - v) / 3, np.full(4, 0.25))]
-    [-0.5, 24.9]
-    """
-    kept = (weights > 0) & np.isfinite(without)
-    w = weights[kept] / weights[kept].sum()
-    pulled = (1 - w) / w * (value - without[kept])
-    mean, low, high, _ = interval_of_means(pulled[:, None], w[:, None], level=level)
-    return float(value + low[0] - mean[0]), float(value + high[0] - mean[0])
-
-
-# --- The test of a difference --------------------------------------------------------------------
-
-
-def flipped(
-    gap: FloatArray,
-    values: FloatArray,
-    weights: FloatArray,
-    *,
-    level: float,
-    slack: FloatArray | float = 0.0,
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Low, high and p [T] of differences [T], by swapping the two models in each unit.
-
-    Args:
-        gap: [T], the differences.
-        values: [U,T], what each unit contributes to them, up to a constant: with no difference, its
-            sign is as likely to be the other one.
-        weights: [U,T], sum to one in each column.
-        level: of the interval.
-        slack: [T], by how much a difference may be off regardless of the units.
-
-    NaN where one unit carries everything. An interval of width 0 needs LEAST_FOR_NONE units.
-    """
-    a = weights.T
-    slack = np.broadcast_to(np.asarray(slack, dtype=np.float64), gap.shape)
-    u = a * (values - (weights * values).sum(axis=0)).T
-    nearer = np.sign(gap) * np.maximum(np.abs(gap) - slack, 0.0)
-    y = u + a * nearer[:, None]
-    rounding = (
-        np.abs(y).max(axis=1, keepdims=True, initial=0.0) < ROUNDING
-    )  # which has no sign
-    p = flip_p_value(np.where(rounding, 0.0, y))
-    low, high = flip_interval(gap, u, a, level=level)
-    low, high = low - slack, high + slack
-    square = (a**2).sum(axis=1)
-    gone = (square > 1 / LEAST_FOR_NONE) & (high - low <= ROUNDING)
-    alone = ~(square < 1 - ROUNDING) | np.isnan(gap)
-    missing = np.where(gone | alone, np.nan, 0.0)
-    return low + missing, high + missing, np.where(alone, np.nan, p)
+"""The method of an estimate whose truth lies between two means."""
 
 
 # --- The bracket of the risks --------------------------------------------------------------------
@@ -189,34 +63,42 @@ def flipped(
 
 @dataclass(frozen=True, eq=False)
 class Bracket:
-    """r, r^b, r^v of X groups, and of all of them together in the last column.
-
-    value, low, high  [3,X+1]; value is the middle of what is possible
-    plug_in           [3,X+1], the upper ends of r and r^b as means, and their difference
-    each              [3,U,X+1], what each unit contributes, r^b along its own direction
-    weights           [U,X+1] of the units
-    level             of the intervals
-    evidence          that it was made from
-    """
+    """r, r^b, r^v of X groups, and of all of them together in the last column."""
 
     value: FloatArray
+    """[3,X+1], the middle of what is possible."""
+
     low: FloatArray
+    """[3,X+1], lower ends of the intervals."""
+
     high: FloatArray
+    """[3,X+1], upper ends of the intervals."""
+
     plug_in: FloatArray
-    each: FloatArray
+    """[3,X+1], the upper ends of r and r^b as means, and their difference."""
+
+    contributions: FloatArray
+    """[3,U,X+1], what each unit contributes, r^b along its own direction."""
+
     weights: FloatArray
+    """[U,X+1], of the units."""
+
     level: float
+    """Of the intervals."""
+
     evidence: Evidence
+    """What it was made from."""
 
     @property
-    def half(self) -> FloatArray:
-        """[3,X+1], half the width of the brackets of r and r^b; r^v is off by at most either."""
-        half = self.plug_in - self.value
-        return np.stack([half[0], half[1], np.abs(half[0] - half[1])])
+    def half_width(self) -> FloatArray:
+        """Return half the width of the brackets of r and r^b, [3,X+1]; r^v is off by at most
+        either."""
+        r, r_bias, _ = self.plug_in - self.value
+        return np.stack([r, r_bias, np.abs(r - r_bias)])
 
 
 def bracket(evidence: Evidence, *, level: float = 0.95, seed: int = 0) -> Bracket:
-    """The risks of evidence, each as a mean over its units; see the top of this module.
+    """Return the risks of evidence, each as a mean over its units; see the top of this module.
 
     R: from the lower mean of J to the upper one, which are the same for exact probabilities. The
     upper end is at least Student's on the scale of log odds, 1 + `FEW` / n times as far, since few
@@ -225,140 +107,223 @@ def bracket(evidence: Evidence, *, level: float = 0.95, seed: int = 0) -> Bracke
     R^b: from the cross-fitted mean less the error of a mean, to the highest end of the lines that
     the truth may follow: each group's own direction, or one for all, either way.
 
-    R^v: the same of R - R^b. A few contexts may all have stayed on one side, so that its upper end
-    also allows for departures larger than were seen, and for a smaller lean (`_more_swing`); where
-    R^b may be 0, all of R may be swing.
+    R^v: that of R - R^b. A few contexts may all have stayed on one side, so that its upper end
+    also allows for departures larger than were seen, and for a smaller lean (`_unseen_swing`);
+    where R^b may be 0, all of R may be swing.
     """
-    e, J, mean = evidence, evidence.criterion, evidence.mean
-    low, weights = e.with_whole(e.low)
-    high = e.with_whole(e.high)[0] if e.sampled else low
-    own, _ = e.with_whole(J.slope(mean, e.s))
-    lines = _lines(e, mean, own)
-    ends = [interval_of_means(v, weights, level=level) for v in lines]
-    under = interval_of_means(low, weights, level=level)
-    over = interval_of_means(high, weights, level=level) if e.sampled else under
-    n = np.maximum((weights > 0).sum(axis=0), 1)
-    most = np.maximum(over[2], _odds(over[0], (1 + FEW / n) * over[3], J.top))
-    size = J(mean)
-    plug = np.append(size, e.groups @ size)
-    crossed = np.minimum(_crossed(e, seed), plug)
-    slack = plug - crossed
-    R = _middle(np.maximum(under[0], crossed), over[0])  # at least the bias risk
-    bias = np.minimum(_middle(crossed, plug), R)
-    swing_low = [interval_of_means(low - v, weights, level=level)[1] for v in lines]
-    bias_low = np.maximum(ends[0][1] - slack, 0.0)
-    swing_high = [
-        interval_of_means(high - lines[0], weights, level=level)[2] + slack,
-        over[0]
-        - plug
-        + _more_swing(e, mean, bias_low / np.maximum(plug, ROUNDING), level),
-        np.where(bias_low > 0, 0.0, most),
-    ]
+    J = evidence.criterion
+    weights = evidence.weights_with_whole
+    lower_J = evidence.with_whole(evidence.low)
+    upper_J = evidence.with_whole(evidence.high) if evidence.sampled else lower_J
+    lower_mean = interval_of_means(lower_J, weights, level=level)
+    upper_mean = interval_of_means(upper_J, weights, level=level)
+    along_own = evidence.with_whole(J.slope(evidence.mean, evidence.s))
+    lines = _bias_lines(evidence, along_own)
+    along_lines = [interval_of_means(line, weights, level=level) for line in lines]
+
+    plug_in_bias = _with_mean(evidence, J(evidence.mean))
+    cross_fitted_bias = np.minimum(_cross_fitted(evidence, seed), plug_in_bias)
+    slack = plug_in_bias - cross_fitted_bias
+
+    at_least_bias = np.maximum(lower_mean.mean, cross_fitted_bias)
+    R = _middle(at_least_bias, upper_mean.mean)
+    bias = np.minimum(_middle(cross_fitted_bias, plug_in_bias), R)
     value = np.stack([R, bias, R - bias])
-    # Of replies the lower mean may be skewed by a few cells: no arm shorter than Student's.
-    least = np.minimum(under[1], under[0] - under[3]) if e.sampled else under[1]
-    lows = np.stack([least, ends[0][1] - slack, np.min(swing_low, axis=0)])
-    highs = np.stack(
-        [most, np.max([end[2] for end in ends], axis=0), np.max(swing_high, axis=0)]
+
+    highest_R = _highest_risk(upper_mean, weights, J.top)
+    lowest_bias = along_lines[0].low - slack
+    swings = [lower_J - line for line in lines]
+    lowest_swings = [interval_of_means(v, weights, level=level).low for v in swings]
+    low = np.stack(
+        [
+            _lowest_risk(lower_mean, sampled=evidence.sampled),
+            lowest_bias,
+            np.min(lowest_swings, axis=0),
+        ]
     )
-    highs = np.minimum(highs, np.maximum(most, R))  # neither part is above the whole
-    each = np.stack([(low + high) / 2, own, (low + high) / 2 - own])
+
+    swing = interval_of_means(upper_J - lines[0], weights, level=level)
+    bias_possible = np.maximum(lowest_bias, 0.0)
+    unseen = _unseen_swing(
+        evidence, bias_possible / np.maximum(plug_in_bias, ROUNDING), level
+    )
+    highest_swing = np.max(
+        [
+            swing.high + slack,
+            upper_mean.mean - plug_in_bias + unseen,
+            np.where(bias_possible > 0, 0.0, highest_R),
+        ],
+        axis=0,
+    )
+    highest_bias = np.max([interval.high for interval in along_lines], axis=0)
+    high = np.stack([highest_R, highest_bias, highest_swing])
+    high = np.minimum(high, np.maximum(highest_R, R))  # neither part is above the whole
+
+    middle_J = (lower_J + upper_J) / 2
     return Bracket(
         value=snap(value),
-        low=snap(np.maximum(np.minimum(lows, value), 0.0)),
-        high=snap(np.minimum(np.maximum(highs, value), J.top)),
-        plug_in=np.stack([over[0], plug, over[0] - plug]),
-        each=each,
+        low=snap(np.maximum(np.minimum(low, value), 0.0)),
+        high=snap(np.minimum(np.maximum(high, value), J.top)),
+        plug_in=np.stack(
+            [upper_mean.mean, plug_in_bias, upper_mean.mean - plug_in_bias]
+        ),
+        contributions=np.stack([middle_J, along_own, middle_J - along_own]),
         weights=weights,
         level=level,
-        evidence=e,
+        evidence=evidence,
     )
 
 
 def _middle(low: FloatArray, high: FloatArray) -> FloatArray:
-    """The middle of what is between low and high, and at least 0."""
+    """Return the middle of what is between low and high, and at least 0."""
     return np.asarray(np.maximum((low + high) / 2, high / 2))
 
 
-def _lines(e: Evidence, mean: FloatArray, own: FloatArray) -> list[FloatArray]:
-    """[U,X+1], departures along directions: each group's own; one for all groups (and for a group
-    the opposite of its own); and the opposite of that one.
+def _with_mean(evidence: Evidence, by_group: FloatArray) -> FloatArray:
+    """Return numbers of the groups [X] with their weighted mean at the end, [X+1]."""
+    return np.append(by_group, evidence.groups @ by_group)
 
-    A heavy unit pulls the direction of every group its own way, and along them stands out among the
-    units by more than chance. So all groups together are measured, unit by unit, along what the
-    other units choose; the mean stays that of their own directions.
+
+def _lowest_risk(lower_mean: IntervalOfMeans, *, sampled: bool) -> FloatArray:
+    """Return the lower end of R [X+1].
+
+    Of replies the lower mean may be skewed by a few cells: no arm shorter than Student's.
     """
-    J = e.criterion
-    shared = snap(e.groups @ mean)
-    line, back = own.copy(), e.with_whole(J.slope(-mean, e.s))[0]
-    others, weights = e.with_whole(J.slope(mean - e.weights[..., None] * e.s, e.s))
-    line[:, -1] = others[:, -1] + weights[:, -1] @ (own - others)[:, -1]
-    again = own.copy()
-    for column, sign in ((back, 1.0), (again, -1.0)):
-        column[:, -1] = e.with_whole(J.slope(sign * shared, e.s))[0][:, -1]
-    return [line, back, again]
+    if not sampled:
+        return lower_mean.low
+    return np.minimum(lower_mean.low, lower_mean.mean - lower_mean.student_reach)
 
 
-def _crossed(e: Evidence, seed: int) -> FloatArray:
-    """[X+1], J with directions from some units and means from the others, over random splits."""
-    U, X, K = e.s.shape
-    rng = np.random.default_rng(seed)
-    order = rng.permuted(np.broadcast_to(np.arange(U), (SPLITS, U)), axis=1) % FOLDS
-    parts = (order[:, None] == np.arange(FOLDS)[:, None]).astype(float).reshape(-1, U)
-    flat = (e.weights[..., None] * e.s).reshape(U, X * K)
-    sums, weight = (parts @ flat).reshape(-1, X, K), parts @ e.weights
-    rest = flat.sum(axis=0).reshape(X, K) - sums
-    fits = (weight > ROUNDING) & (e.weights.sum(axis=0) - weight > ROUNDING)
-    # J is homogeneous: a sum chooses the direction that its mean would. Weighted sums of the parts
-    # add up to the mean.
-    crossed = np.where(fits, e.criterion.slope(rest, sums), 0.0).sum(axis=0)
-    total = np.where(fits, weight, 0.0).sum(axis=0)
-    crossed /= np.where(total > 0, total, 1.0)
-    found = np.where(total > 0, crossed, e.criterion(e.mean))
-    return np.append(found, e.groups @ found)
-
-
-def _more_swing(
-    e: Evidence, mean: FloatArray, least: FloatArray, level: float
+def _highest_risk(
+    upper_mean: IntervalOfMeans, weights: FloatArray, top: float
 ) -> FloatArray:
-    """[X+1], how much more swing there may be than was seen: units may lie further from the mean
-    of their group than these few do, and that mean nearer to 0, at the share `least` of itself."""
-    J = e.criterion
-    away = e.s - mean
-    far, weights = e.with_whole(J(away) + J(-away))
-    middle, _, high, _ = interval_of_means(far, weights, level=level)
-    further = np.where(middle > ROUNDING, high / np.maximum(middle, ROUNDING), 1.0)
-    as_seen = np.ones_like(further)
-
-    def swing(stretch: FloatArray, near: FloatArray) -> FloatArray:
-        """Mean J less J of the mean, were units that much further away, to either side."""
-
-        def groups(stretch: FloatArray, near: FloatArray) -> FloatArray:
-            middle, moved = near[:, None] * mean, stretch[:, None] * away
-            both = (J(middle + moved) + J(middle - moved)) / 2
-            return np.asarray((e.weights * both).sum(axis=0) - J(middle))
-
-        of_all = e.groups @ groups(stretch[-1:], near[-1:])
-        return np.append(groups(stretch[:-1], near[:-1]), of_all)
-
-    seen = swing(as_seen, as_seen)
-    larger, nearer = swing(further, as_seen), swing(as_seen, least)
-    return np.maximum(larger - seen, 0.0) + np.maximum(nearer - seen, 0.0)
+    """Return the upper end of R [X+1], at least that on the scale of log odds, stretched for few
+    units."""
+    n = np.maximum((weights > 0).sum(axis=0), 1)
+    stretched = (1 + FEW / n) * upper_mean.student_reach
+    return np.maximum(upper_mean.high, _log_odds_end(upper_mean.mean, stretched, top))
 
 
-def _odds(mean: FloatArray, reach: FloatArray, top: float) -> FloatArray:
-    """The upper end on the scale of log odds, or of logarithms where there is no largest value."""
-    share = np.clip(mean / (top if np.isfinite(top) else 1.0), ROUNDING, None)
+def _log_odds_end(mean: FloatArray, reach: FloatArray, top: float) -> FloatArray:
+    """Return the upper end on the scale of log odds, or of logarithms where there is no largest
+    value."""
     if not np.isfinite(top):
+        share = np.clip(mean, ROUNDING, None)
         return np.asarray(mean * np.exp(np.minimum(reach / share, 1.0)))
-    share = np.minimum(share, 1 - ROUNDING)
-    odds = (
-        share
-        / (1 - share)
-        * np.exp(np.minimum(reach / top / (share * (1 - share)), 20.0))
-    )
+    share = np.clip(mean / top, ROUNDING, 1 - ROUNDING)
+    reach_of_log_odds = reach / top / (share * (1 - share))
+    odds = share / (1 - share) * np.exp(np.minimum(reach_of_log_odds, 20.0))
     # Closer to 0 than the reach, log odds would stretch without end.
     return np.asarray(np.minimum(top * odds / (1 + odds), mean + 2 * reach))
+
+
+def _bias_lines(evidence: Evidence, own: FloatArray) -> list[FloatArray]:
+    """Return departures [U,X+1] along three choices of directions, of which `own` is the first.
+
+    1. Each group's own. All groups together are measured, unit by unit, along what the other units
+       choose, since a heavy unit pulls the direction of every group its own way, and along them
+       stands out among the units by more than chance; the mean stays that of their own directions.
+    2. The opposite of each group's own; one for all groups together.
+    3. Each group's own; the opposite of that one.
+    """
+    J = evidence.criterion
+    s = evidence.s
+    mean = evidence.mean
+    weights = evidence.weights_with_whole[:, -1]
+    opposite = evidence.with_whole(J.slope(-mean, s))
+
+    without_unit = mean - evidence.weights[..., None] * s
+    chosen_by_others = evidence.with_whole(J.slope(without_unit, s))[:, -1]
+    shift = weights @ (own[:, -1] - chosen_by_others)
+    shared_mean = snap(evidence.groups @ mean)
+    along_shared = evidence.with_whole(J.slope(shared_mean, s))[:, -1]
+    against_shared = evidence.with_whole(J.slope(-shared_mean, s))[:, -1]
+    return [
+        _with_last_column(own, chosen_by_others + shift),
+        _with_last_column(opposite, along_shared),
+        _with_last_column(own, against_shared),
+    ]
+
+
+def _with_last_column(values: FloatArray, column: FloatArray) -> FloatArray:
+    """Return values [U,X+1] with another last column [U]."""
+    return np.append(values[:, :-1], column[:, None], axis=1)
+
+
+def _cross_fitted(evidence: Evidence, seed: int) -> FloatArray:
+    """Return J with directions from some units and means from the others, over random splits,
+    [X+1]."""
+    U, X, K = evidence.s.shape
+    rng = np.random.default_rng(seed)
+    units = np.broadcast_to(np.arange(U), (SPLITS, U))
+    fold_of_unit = rng.permuted(units, axis=1) % FOLDS
+    in_part = fold_of_unit[:, None] == np.arange(FOLDS)[:, None]  # [SPLITS, FOLDS, U]
+    parts = in_part.astype(float).reshape(-1, U)
+
+    weighted_s = (evidence.weights[..., None] * evidence.s).reshape(U, X * K)
+    part_sums = (parts @ weighted_s).reshape(-1, X, K)
+    part_weights = parts @ evidence.weights
+    sums_of_others = weighted_s.sum(axis=0).reshape(X, K) - part_sums
+    weights_of_others = evidence.weights.sum(axis=0) - part_weights
+    possible = (part_weights > ROUNDING) & (weights_of_others > ROUNDING)
+
+    # J is homogeneous: a sum chooses the direction that its mean would. Weighted sums of the parts
+    # add up to the mean.
+    along_others = evidence.criterion.slope(sums_of_others, part_sums)
+    crossed = np.where(possible, along_others, 0.0).sum(axis=0)
+    total = np.where(possible, part_weights, 0.0).sum(axis=0)
+    mean = crossed / np.where(total > 0, total, 1.0)
+    by_group = np.where(total > 0, mean, evidence.criterion(evidence.mean))
+    return _with_mean(evidence, by_group)
+
+
+def _unseen_swing(
+    evidence: Evidence, least_lean: FloatArray, level: float
+) -> FloatArray:
+    """Return how much more swing there may be than was seen, [X+1].
+
+    Units may lie further from the mean of their group than these few do, and that mean nearer to
+    0, at the share `least_lean` [X+1] of itself.
+    """
+    J = evidence.criterion
+    deviations = evidence.s - evidence.mean
+    spread = evidence.with_whole(J(deviations) + J(-deviations))
+    interval = interval_of_means(spread, evidence.weights_with_whole, level=level)
+    stretch = np.where(
+        interval.mean > ROUNDING,
+        interval.high / np.maximum(interval.mean, ROUNDING),
+        1.0,
+    )
+    as_seen = np.ones_like(stretch)
+    swing_seen = _symmetric_swing(evidence, as_seen, as_seen)
+    if_further = _symmetric_swing(evidence, stretch, as_seen)
+    if_nearer = _symmetric_swing(evidence, as_seen, least_lean)
+    return np.maximum(if_further - swing_seen, 0.0) + np.maximum(
+        if_nearer - swing_seen, 0.0
+    )
+
+
+def _symmetric_swing(
+    evidence: Evidence, stretch: FloatArray, lean: FloatArray
+) -> FloatArray:
+    """Return mean J less J of the mean [X+1], were each unit also on the other side of the mean.
+
+    Args:
+        evidence: the units.
+        stretch: [X+1], how many times further from the mean they are.
+        lean: [X+1], how many times its length the mean is.
+    """
+    J = evidence.criterion
+    deviations = evidence.s - evidence.mean
+
+    def by_group(stretch: FloatArray, lean: FloatArray) -> FloatArray:
+        middle = lean[:, None] * evidence.mean
+        moved = stretch[:, None] * deviations
+        either_side = (J(middle + moved) + J(middle - moved)) / 2
+        return np.asarray((evidence.weights * either_side).sum(axis=0) - J(middle))
+
+    whole = evidence.groups @ by_group(stretch[-1:], lean[-1:])
+    return np.append(by_group(stretch[:-1], lean[:-1]), whole)
 
 
 # --- How much of R all groups share, and how much differs between them in the same context -------
@@ -370,8 +335,8 @@ def group_split(
     level: float | None = None,
     clusters: Sequence[object] | None = None,
 ) -> dict[str, Estimate]:
-    """R seen from the mean of the groups, by the names of a report; empty for one group, and for
-    groups that never meet in a context.
+    """Return R seen from the mean of the groups, by the names of a report; empty for one group, and
+    for groups that never meet in a context.
 
     R_shared: the risk of a model that answers for every group as this one does for the average
     group. R_between: the risk against the average group in the same context instead of the
@@ -394,46 +359,75 @@ def group_split(
     >>> {name: round(e.value, 3) for name, e in group_split(read_preferences(p)).items()}
     {'R_shared': 0.4, 'R_between': 0.2}
     """
-    if np.count_nonzero(grid.group_weights) < 2 or not _met(grid):
+    if np.count_nonzero(grid.group_weights) < 2 or not _groups_meet(grid):
         return {}
-    share, means = unit_means(grid, clusters)
-    found = {}
-    for name, each in zip(("R_shared", "R_between"), means, strict=True):
-        value = float(snap(np.array(share @ each)))
-        if level is None or 1 / float(share @ share) < LEAST_EFFECTIVE:
-            found[name] = Estimate(value)
-            continue
-        _, low, high, _ = interval_of_means(each[:, None], share[:, None], level=level)
-        ends = max(float(low[0]), 0.0), float(high[0])
-        found[name] = around(value, *ends, level, "mean over contexts")
-    return found
+    means = unit_means(grid, clusters)
+    return {
+        "R_shared": _mean_over_units(means.shared, means.share, level),
+        "R_between": _mean_over_units(means.between, means.share, level),
+    }
 
 
-def _met(grid: PreferenceGrid) -> bool:
-    """Whether any context has two groups to compare."""
+def _mean_over_units(
+    values: FloatArray, share: FloatArray, level: float | None
+) -> Estimate:
+    """Return the mean of values [U] by share [U], with an interval if there is a level and units
+    enough."""
+    value = float(snap(np.array(share @ values)))
+    if level is None or 1 / float(share @ share) < LEAST_EFFECTIVE:
+        return Estimate(value)
+    interval = interval_of_means(values[:, None], share[:, None], level=level)
+    low = max(float(interval.low[0]), 0.0)
+    return around(value, low, float(interval.high[0]), level, "mean over contexts")
+
+
+def _groups_meet(grid: PreferenceGrid) -> bool:
+    """Return whether any context has two groups to compare."""
     if grid.mask is None:
         return True
-    return bool((grid.mask[grid.group_weights > 0].sum(axis=0) > 1).any())
+    groups_observed = grid.mask[grid.group_weights > 0].sum(axis=0)
+    return bool((groups_observed > 1).any())
 
 
-def unit_means(
-    grid: PreferenceGrid, clusters: Sequence[object] | None
-) -> tuple[FloatArray, FloatArray]:
-    """[U], the share of each unit in R's weight, and [2,U], its means of J(s̄) and of J(s - s̄).
+@dataclass(frozen=True, eq=False)
+class UnitMeans:
+    """Means over the cells of each unit, seen from the mean of the groups."""
+
+    share: FloatArray
+    """[U], the share of each unit in R's weight; sums to one."""
+
+    shared: FloatArray
+    """[U], means of J(s̄)."""
+
+    between: FloatArray
+    """[U], means of J(s - s̄)."""
+
+
+def unit_means(grid: PreferenceGrid, clusters: Sequence[object] | None) -> UnitMeans:
+    """Return the means of J(s̄) and of J(s - s̄) over each unit.
 
     Cells have the same weights as in R: missing cells are left out of both means, and the
     weights of a group are renormalised over the others.
     """
-    w, groups = grid.shares()
-    w *= groups[:, None]
-    weight, s, J = w.sum(axis=0), grid.stereotypes(), grid.criterion
-    inner = w / np.where(weight > 0, weight, 1.0)
-    middle = np.einsum("xc,xcy->cy", inner, s)
-    means = np.stack([J(middle), (inner * J(s - middle)).sum(axis=0)])
-    weight /= weight.sum()
-    units = unit_numbers(clusters, len(weight))
-    share = by_unit(weight, units)
-    return share, by_unit((weight * means).T, units).T / np.where(share > 0, share, 1.0)
+    J = grid.criterion
+    s = grid.stereotypes()
+    within_group, groups = grid.shares()
+    cell_weights = within_group * groups[:, None]
+    context_weights = cell_weights.sum(axis=0)
+    within_context = cell_weights / np.where(context_weights > 0, context_weights, 1.0)
+    mean_of_groups = np.einsum("xc,xcy->cy", within_context, s)
+    shared = J(mean_of_groups)
+    between = (within_context * J(s - mean_of_groups)).sum(axis=0)
+
+    units = unit_numbers(clusters, len(context_weights))
+    context_shares = context_weights / context_weights.sum()
+    share = by_unit(context_shares, units)
+    divisor = np.where(share > 0, share, 1.0)
+    return UnitMeans(
+        share=share,
+        shared=by_unit(context_shares * shared, units) / divisor,
+        between=by_unit(context_shares * between, units) / divisor,
+    )
 
 
 # --- Reports -------------------------------------------------------------------------------------
@@ -447,7 +441,8 @@ def estimate_risks(
     samples: ArrayLike | None = None,
     **given: Unpack[PreferenceArguments],
 ) -> RiskReport:
-    """The report of `decompose` with the middle of the bracket and an interval for every risk.
+    """Return the report of `decompose` with the middle of the bracket and an interval for every
+    risk.
 
     Args:
         p: as for `decompose`.
@@ -490,63 +485,96 @@ def report_of(
     level: float = 0.95,
     arms: FloatArray | None = None,
 ) -> RiskReport:
-    """The report of preferences with the bracket of their evidence.
+    """Return the report of preferences with the bracket of their evidence.
 
     `arms` [3,X+1] are errors besides those of the units, which reach as far either way.
     """
-    found = bracket(evidence, level=level)
+    risks = bracket(evidence, level=level)
     if arms is not None:
-        below, above = found.value - found.low, found.high - found.value
-        low = np.maximum(found.value - np.sqrt(below**2 + arms**2), 0.0)
-        high = np.minimum(found.value + np.sqrt(above**2 + arms**2), grid.criterion.top)
-        found = replace(found, low=low, high=high)
+        risks = _with_arms(risks, arms, grid.criterion.top)
     # No part exceeds R. Its own lower end would be too high as the highest of three.
-    low, high = np.fmin(found.low, found.low[0]), np.fmin(found.high, found.high[0])
-    found = replace(found, low=low, high=high)
-    plain = decompose_grid(grid)
-    missing = np.where(evidence.weights.sum(axis=0) > 0, 0.0, np.nan)
-    values = found.value[:, :-1] + missing
-    # Effective units of each group and of all; missing cells leave fewer of them.
-    sizes = 1 / np.maximum((found.weights**2).sum(axis=0), ROUNDING)
-    sizes[-1] = min(sizes[-1], plain.n_eff)
-    agree = (found.high - found.low <= ROUNDING) & (sizes < LEAST_FOR_NONE)
-    few = sizes < np.append(np.full(len(missing), 1 + 1e-9), LEAST_EFFECTIVE)
-    gone = agree | few | np.append(np.isnan(missing), False)
-    ends = np.where(
-        gone[..., None], np.nan, np.stack([found.low, found.high], axis=-1)
-    )[:, :-1]
-    R, R_bias, R_volatility = (
-        _estimate(found, i, bool(few[-1]), bool(agree[i, -1]), evidence.sampled)
-        for i in range(3)
-    )
+    low = np.fmin(risks.low, risks.low[0])
+    high = np.fmin(risks.high, risks.high[0])
+    risks = replace(risks, low=low, high=high)
+
+    plain_report = decompose_grid(grid)
+    unobserved = ~(evidence.weights.sum(axis=0) > 0)
+    absence = _absent_intervals(risks, unobserved, plain_report.n_eff)
+    ends = np.stack([risks.low, risks.high], axis=-1)
+    ends = np.where(absence.any_reason[..., None], np.nan, ends)[:, :-1]
+    r, r_bias, r_volatility = np.where(unobserved, np.nan, risks.value[:, :-1])
+    sampled = evidence.sampled
     return replace(
-        plain,
-        r=values[0],
-        r_bias=values[1],
-        r_volatility=values[2],
-        R=R,
-        R_bias=R_bias,
-        R_volatility=R_volatility,
+        plain_report,
+        r=r,
+        r_bias=r_bias,
+        r_volatility=r_volatility,
+        R=_estimate(risks, 0, absence, sampled=sampled),
+        R_bias=_estimate(risks, 1, absence, sampled=sampled),
+        R_volatility=_estimate(risks, 2, absence, sampled=sampled),
         intervals=GroupIntervals(ends[0], ends[1], ends[2], level),
     )
 
 
-def _estimate(
-    found: Bracket, i: int, few: bool, agree: bool, sampled: bool
-) -> Estimate:
-    """One of the three risks of all groups, or why it has no interval."""
-    value, low, high = (
-        float(part[i, -1]) for part in (found.value, found.low, found.high)
+def _with_arms(risks: Bracket, arms: FloatArray, top: float) -> Bracket:
+    """Return risks whose arms also hold another error, added as independent ones are."""
+    below = risks.value - risks.low
+    above = risks.high - risks.value
+    low = np.maximum(risks.value - np.sqrt(below**2 + arms**2), 0.0)
+    high = np.minimum(risks.value + np.sqrt(above**2 + arms**2), top)
+    return replace(risks, low=low, high=high)
+
+
+@dataclass(frozen=True, eq=False)
+class _Absence:
+    """Why risks of groups, and of all of them in the last column, have no interval."""
+
+    too_few: BoolArray
+    """[X+1], whether there are too few effective units."""
+
+    agree: BoolArray
+    """[3,X+1], whether the units agree and are too few to rely on that."""
+
+    unobserved: BoolArray
+    """[X+1], whether no unit of the group was observed."""
+
+    @property
+    def any_reason(self) -> BoolArray:
+        return self.agree | self.too_few | self.unobserved
+
+
+def _absent_intervals(risks: Bracket, unobserved: BoolArray, n_eff: float) -> _Absence:
+    """Return which intervals are left out, of groups that were `unobserved` [X] or not."""
+    # Effective units of each group and of all; missing cells leave fewer of them.
+    sum_w2 = (risks.weights**2).sum(axis=0)
+    sizes = 1 / np.maximum(sum_w2, ROUNDING)
+    sizes[-1] = min(sizes[-1], n_eff)
+    least = np.append(np.full(len(unobserved), 1 + 1e-9), LEAST_EFFECTIVE)
+    equal_ends = risks.high - risks.low <= ROUNDING
+    return _Absence(
+        too_few=sizes < least,
+        agree=equal_ends & (sizes < LEAST_FOR_NONE),
+        unobserved=np.append(unobserved, False),
     )
-    method = METHOD if i or sampled else "mean over contexts"
-    if few or agree:
-        needed = 3 if few else int(LEAST_FOR_NONE)
-        what = "all contexts agree, and they are" if agree and not few else "these are"
-        note = f"{what} too few contexts to tell; {needed} effective ones would do"
+
+
+def _estimate(risks: Bracket, i: int, absence: _Absence, *, sampled: bool) -> Estimate:
+    """Return the i-th of the three risks of all groups, or why it has no interval."""
+    value = float(risks.value[i, -1])
+    is_plain_mean = i == 0 and not sampled
+    method = "mean over contexts" if is_plain_mean else METHOD
+    if absence.too_few[-1]:
+        note = "these are too few contexts to tell; 3 effective ones would do"
         return Estimate(value, method=method, note=note)
-    open_ = 2 * float(found.half[0, -1])
-    wide = sampled and i == 0 and open_ > WIDE * (high - low)
-    note = (
-        "so few replies leave it open; four times as many would halve what they leave"
-    )
-    return Estimate(value, low, high, found.level, method, note if wide else None)
+    if absence.agree[i, -1]:
+        note = (
+            "all contexts agree, and they are too few contexts to tell; "
+            f"{int(LEAST_FOR_NONE)} effective ones would do"
+        )
+        return Estimate(value, method=method, note=note)
+    low = float(risks.low[i, -1])
+    high = float(risks.high[i, -1])
+    note = None
+    if sampled and i == 0 and 2 * float(risks.half_width[0, -1]) > WIDE * (high - low):
+        note = "so few replies leave it open; four times as many would halve what they leave"
+    return Estimate(value, low, high, risks.level, method, note)

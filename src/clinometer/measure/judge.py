@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import chdtrc, ndtri
+from scipy.special import chdtrc
 
 from clinometer.errors import SettingsError
 from clinometer.measure.evidence import Evidence
@@ -14,6 +14,7 @@ from clinometer.measure.grid import PreferenceGrid
 from clinometer.measure.inference import report_of
 from clinometer.measure.risk import RiskReport
 from clinometer.statistics.arrays import FloatArray
+from clinometer.statistics.intervals.reach import normal_reach
 
 # --- How often a judge says what people say ------------------------------------------------------
 
@@ -187,7 +188,7 @@ def calibrated_risks(
         bias = grid.criterion(moved.mean)
         parts = np.stack([r, bias, r - bias])
         found.append(np.append(parts, parts @ moved.groups[:, None], axis=1))
-    arms = float(ndtri((1 + level) / 2)) * np.std(found, axis=0)
+    arms = normal_reach(np.std(found, axis=0), level=level)
     report = report_of(grid, evidence, level=level, arms=arms)
     R, steady, swing = (
         replace(e, method=f"{e.method}, judge")

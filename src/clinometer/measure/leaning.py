@@ -17,8 +17,8 @@ from scipy.special import ndtr
 from clinometer.display.text import Plain
 from clinometer.measure.evidence import Evidence
 from clinometer.measure.grid import PreferenceGrid
-from clinometer.measure.inference import interval_of_means
 from clinometer.statistics.arrays import FloatArray, plain
+from clinometer.statistics.intervals.means import interval_of_means
 from clinometer.statistics.significance import benjamini_hochberg, flip_p_value
 
 KNOWN = 1e-9
@@ -124,7 +124,8 @@ def leaning_groups(
             q = np.maximum(q, _exchange_p_value(weights[..., None] * s, weights, seen))
         if 2.0 ** (1 - len(s)) < 1 - level:
             of_each = 1 - (1 - level) / max(int(seen.sum()), 1)
-            _, *ends, _ = interval_of_means(favoured, weights, level=of_each)
+            interval = interval_of_means(favoured, weights, level=of_each)
+            ends = np.stack([interval.low, interval.high])
             # Of few skewed units the far end would lie beyond any lean there can be.
             top = 1.0 if evidence.criterion.normalize else np.inf
             low, high = np.clip(ends, -top, top)

@@ -16,9 +16,10 @@ import numpy as np
 
 from clinometer.measure.components import CellMoments, Deviations
 from clinometer.measure.evidence import by_unit
-from clinometer.measure.inference import flipped, jackknife
 from clinometer.statistics.arrays import FloatArray
 from clinometer.statistics.estimate import Estimate, around
+from clinometer.statistics.intervals.flips import flip_test
+from clinometer.statistics.intervals.means import jackknife
 
 WITHIN = 0.95
 
@@ -179,7 +180,8 @@ def changes(
     )
     together = _summed(0 * each[0], each[0] + each[1], share, WITHIN)
     without = new.without()[0] - old.without()[0] / 4
-    _, most = jackknife(now[0] - was[0] / 4, without, share, level=WITHIN)
+    remaining = jackknife(now[0] - was[0] / 4, without, share, level=WITHIN)
+    quartered = remaining.high is not None and remaining.high < 0
     thrown = (
         np.isfinite(before.cells.n[both]).any()
         and min(before.cells.n.max(), after.cells.n.max()) > 1
@@ -197,7 +199,7 @@ def changes(
         dice=dice if thrown else None,
         good=good,
         silence=_silence(before, after, groups, level),
-        gone=most < 0 and new.p_of_no_lean(now[0]) > 1 - level and together.sign < 0,
+        gone=quartered and new.p_of_no_lean(now[0]) > 1 - level and together.sign < 0,
     )
 
 
@@ -227,11 +229,10 @@ def _summed(
     first, second = float(a.sum()), float(b.sum())
     each = (b - a) / np.where(share > 0, share, 1.0)
     gap, weights = np.array([second - first]), share[:, None]
-    low, high, p = (
-        float(v[0]) for v in flipped(gap, each[:, None], weights, level=level)
-    )
+    test = flip_test(gap, each[:, None], weights, level=level)
+    low, high = float(test.low[0]), float(test.high[0])
     change = around(second - first, low, high, level, "flipped contexts")
-    clear = p <= 1 - level and abs(gap[0]) >= margin
+    clear = float(test.p_value[0]) <= 1 - level and abs(gap[0]) >= margin
     return Change(first, second, change, int(np.sign(gap[0])) if clear else 0)
 
 

@@ -6,14 +6,13 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from scipy.special import ndtri
-
 from clinometer.errors import SettingsError
 from clinometer.measure.comparison import Comparison, Difference
 from clinometer.measure.components import Components
 from clinometer.measure.risk import RiskReport
 from clinometer.settings import LEVEL, POSITIVE
 from clinometer.statistics.estimate import Estimate
+from clinometer.statistics.intervals.reach import detectable_difference, normal_reach
 
 # --- Before an audit -----------------------------------------------------------------------------
 
@@ -34,19 +33,20 @@ class Spread:
 
     @classmethod
     def of_report(cls, pilot: RiskReport) -> Spread:
-        """The spread of the pilot's risk with the widest interval."""
-        return cls(
-            _sd((pilot.R, pilot.R_bias, pilot.R_volatility), pilot, pilot.R.level),
-            "pilot run",
-        )
+        """Return the spread of the pilot's risk with the widest interval."""
+        risks = (pilot.R, pilot.R_bias, pilot.R_volatility)
+        return cls(_sd_of_contexts(risks, pilot, pilot.R.level), "pilot run")
 
     @classmethod
     def of_comparison(cls, pilot: Comparison) -> Spread:
-        """The spread of the widest paired difference of two pilot runs in the same contexts."""
-        return cls(_sd(pilot.overall, pilot, pilot.level), "paired pilot runs")
+        """Return the spread of the widest paired difference of two pilot runs in the same
+        contexts."""
+        sd = _sd_of_contexts(pilot.overall, pilot, pilot.level)
+        return cls(sd, "paired pilot runs")
 
     def unpaired(self) -> Spread:
-        """The spread of a difference without pairing: an upper bound, as pairing reduces it."""
+        """Return the spread of a difference without pairing: an upper bound, as pairing reduces
+        it."""
         return Spread(
             self.sd * math.sqrt(2), f"{self.source}, as if the models shared nothing"
         )
@@ -55,63 +55,68 @@ class Spread:
 def contexts_for_precision(
     spread: Spread, half_width: float, *, level: float = 0.95
 ) -> int:
-    """Effective contexts at which an interval extends no further than half_width.
+    """Return the effective contexts at which an interval extends no further than half_width.
+
+    n = (z sd / half_width)², at least 2.
 
     >>> contexts_for_precision(Spread(0.15, "guess"), 0.02)
     217
     """
     POSITIVE.check("precision", half_width)
-    return max(2, math.ceil((_reach(level) * spread.sd / half_width) ** 2))
+    reach_of_one = float(normal_reach(spread.sd, level=level))
+    return max(2, math.ceil((reach_of_one / half_width) ** 2))
 
 
 def contexts_to_detect(
     spread: Spread, difference: float, *, level: float = 0.95, power: float = POWER
 ) -> int:
-    """Effective contexts at which a difference of this size is found in a share `power` of tests.
+    """Return the effective contexts at which a difference of this size is found in a share `power`
+    of tests.
 
     >>> contexts_to_detect(Spread(0.1, "guess"), 0.03)
     88
     """
     POSITIVE.check("difference", difference)
     LEVEL.check("power", power)
-    return max(2, math.ceil((_reach(level, power) * spread.sd / difference) ** 2))
+    found_with_one = detectable(spread, 1, level=level, power=power)
+    return max(2, math.ceil((found_with_one / difference) ** 2))
 
 
 def detectable(
     spread: Spread, contexts: float, *, level: float = 0.95, power: float = POWER
 ) -> float:
-    """The smallest difference that this many effective contexts find in a share `power` of tests;
-    with half of them, how far an interval extends.
+    """Return the smallest difference that this many effective contexts find in a share `power` of
+    tests; with half of them, how far an interval extends.
 
     >>> round(detectable(Spread(0.1, "guess"), 88), 3)
     0.03
     """
-    return _reach(level, power) * spread.sd / math.sqrt(contexts)
+    standard_errors = detectable_difference(level=level, power=power)
+    return standard_errors * spread.sd / math.sqrt(contexts)
 
 
-def _sd(
+def _sd_of_contexts(
     numbers: Iterable[Estimate | Difference],
     pilot: RiskReport | Comparison,
     level: float | None,
 ) -> float:
-    """From the longest arm, not half of the widest interval: one that is clipped at 0 is short for
-    a reason that has nothing to do with precision."""
-    arms = [
-        max(e.high - e.value, e.value - e.low)
-        for e in numbers
-        if e.value is not None and e.low is not None and e.high is not None
-    ]
+    """Return the standard deviation between contexts that the longest arm of the numbers shows.
+
+    Not half of the widest interval: one that is clipped at 0 is short for a reason that has
+    nothing to do with precision.
+    """
+    arms = []
+    for number in numbers:
+        if number.value is None or number.low is None or number.high is None:
+            continue
+        arms.append(max(number.high - number.value, number.value - number.low))
     if not arms:
         raise SettingsError(
             "pilot: expected intervals, found none; pilot with more contexts, and make a report "
             "with estimate_risks"
         )
-    return max(arms) / _reach(level or 0.95) * math.sqrt(max(pilot.n_eff, 1.0))
-
-
-def _reach(level: float, power: float = 0.5) -> float:
-    """How many standard errors the smallest difference is away that is found so often."""
-    return float(ndtri(0.5 + level / 2) + ndtri(power))
+    standard_error = max(arms) / float(normal_reach(1.0, level=level or 0.95))
+    return standard_error * math.sqrt(max(pilot.n_eff, 1.0))
 
 
 # --- Repeated replies ----------------------------------------------------------------------------
@@ -139,8 +144,8 @@ def plan_replies(
     level: float = 0.95,
     power: float = POWER,
 ) -> tuple[RepliesPlan, ...]:
-    """Contexts and replies that show a steady lean of one group, from the components of a pilot;
-    from those of two models, how much further a group leans in one of them.
+    """Return contexts and replies that show a steady lean of one group, from the components of a
+    pilot; from those of two models, how much further a group leans in one of them.
 
     The variance of a group's mean is (V_swing + (1 - 1/X) V_dice / m) / C, and that of a difference
     the sum of two. More replies of the same request lower the dice alone; more contexts lower both.
@@ -149,6 +154,8 @@ def plan_replies(
         pilots: the components of one model or of two.
         find: the lean or difference to find; without it,
         requests: what can be paid in all.
+        level: of the test.
+        power: the share of tests that find it.
 
     A pilot without repeated replies is an error; so are pilots with different groups.
 
@@ -162,32 +169,43 @@ def plan_replies(
     LEVEL.check("power", power)
     if find is not None:
         POSITIVE.check("find", find)
-    for split in pilots:
-        if split.swing is None or split.dice is None:
-            raise SettingsError(
-                f"plan: expected a run with repeated replies in several contexts: {split.note}"
-            )
+    _check_pilots(pilots)
     X = max(len(pilots[0].groups), 1)
-    if len({frozenset(part.group for part in split.groups) for split in pilots}) > 1:
-        raise SettingsError(
-            "plan: expected runs with the same groups, found different ones"
-        )
-    swing, dice = (sum(split.parts[i] for split in pilots) for i in (1, 2))
-    dice *= 1 - 1 / X if X > 1 else 1.0
-    reach = _reach(level, power)
-    found = []
-    for m in REPETITIONS:
-        spread, cost = swing + dice / m, m * X * len(pilots)
+    swing = sum(pilot.parts.swing for pilot in pilots)
+    dice = sum(pilot.parts.dice for pilot in pilots)
+    if X > 1:
+        dice *= 1 - 1 / X
+    standard_errors = detectable_difference(level=level, power=power)
+    plans = []
+    for replies in REPETITIONS:
+        variance = swing + dice / replies
+        requests_per_context = replies * X * len(pilots)
         if find is not None:
-            contexts = max(2, math.ceil((reach / find) ** 2 * spread))
+            contexts = max(2, math.ceil((standard_errors / find) ** 2 * variance))
         else:
-            contexts = (requests or 0) // cost
+            contexts = (requests or 0) // requests_per_context
         if contexts > 1:
-            finds = reach * math.sqrt(spread / contexts)
-            found.append(RepliesPlan(m, contexts, contexts * cost, finds))
-    if not found:
+            finds = standard_errors * math.sqrt(variance / contexts)
+            cost = contexts * requests_per_context
+            plans.append(RepliesPlan(replies, contexts, cost, finds))
+    if not plans:
         raise SettingsError(
             f"requests: expected at least {2 * X * len(pilots)}, two contexts for each group, "
             f"found {requests}"
         )
-    return tuple(found)
+    return tuple(plans)
+
+
+def _check_pilots(pilots: Iterable[Components]) -> None:
+    """Refuse pilots without repeated replies, and pilots with different groups."""
+    groups = set()
+    for pilot in pilots:
+        if pilot.swing is None or pilot.dice is None:
+            raise SettingsError(
+                f"plan: expected a run with repeated replies in several contexts: {pilot.note}"
+            )
+        groups.add(frozenset(part.group for part in pilot.groups))
+    if len(groups) > 1:
+        raise SettingsError(
+            "plan: expected runs with the same groups, found different ones"
+        )

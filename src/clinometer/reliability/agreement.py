@@ -19,8 +19,8 @@ from clinometer.display.text import plain
 from clinometer.errors import SettingsError, TableError
 from clinometer.settings import COUNT, LEVEL, REPLICATES, SEED, SHARE_ABOVE_0
 from clinometer.statistics.arrays import FloatArray, IntArray
-from clinometer.statistics.estimate import (
-    Estimate,
+from clinometer.statistics.estimate import Estimate
+from clinometer.statistics.intervals.percentile import (
     percentile_estimate,
     resampled_counts,
 )

@@ -14,19 +14,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import gammaincinv, ndtri
+from scipy.special import gammaincinv
 
 from clinometer.display.text import Plain
 from clinometer.errors import SettingsError, TableError
 from clinometer.reliability.statement import Statement, Versions
 from clinometer.statistics.arrays import BoolArray, FloatArray, IntArray
-from clinometer.statistics.estimate import (
-    Estimate,
+from clinometer.statistics.estimate import Estimate, with_ends
+from clinometer.statistics.intervals.percentile import (
     central_interval,
     percentile_estimate,
     resampled_counts,
-    with_ends,
 )
+from clinometer.statistics.intervals.reach import normal_reach
 from clinometer.statistics.rank import spearman
 
 if TYPE_CHECKING:
@@ -235,7 +235,7 @@ class SamplingDistribution:
         anything.
         """
         shape, mean = self.shape(), np.where(self.usable, self.mean, 1.0)
-        between_models = float(ndtri(0.5 + level / 2)) * np.sqrt(self.models)
+        between_models = normal_reach(np.sqrt(self.models), level=level)
         below = np.log(gammaincinv(shape, 0.5 + level / 2) / shape)
         above = np.log(np.maximum(gammaincinv(shape, 0.5 - level / 2) / shape, 1e-300))
         low = mean * np.exp(-np.hypot(np.maximum(below, 0.0), between_models))

@@ -26,7 +26,8 @@ from clinometer.reliability.run import RANDOM_FOLDER, ReliabilityRun
 from clinometer.reliability.scoring import ReliabilitySettings, score_reliability
 from clinometer.reliability.statement import Statement, count_words
 from clinometer.statistics.arrays import FloatArray, IntArray
-from clinometer.statistics.estimate import Estimate, central_interval
+from clinometer.statistics.estimate import Estimate
+from clinometer.statistics.intervals.percentile import central_interval
 from clinometer.statistics.rank import spearman, spearman_difference
 from clinometer.storage.resumable import Progress
 from clinometer.storage.rows import is_number

@@ -20,7 +20,8 @@ from clinometer.runs.folder.record import CalibrationRecord, SummaryRecord
 from clinometer.runs.folder.recover import cell_prompt
 from clinometer.runs.run import Run
 from clinometer.runs.stored_scores import stored_cells
-from clinometer.statistics.estimate import Estimate, share
+from clinometer.statistics.estimate import Estimate
+from clinometer.statistics.intervals.shares import share
 from clinometer.storage.atomic import output_file
 from clinometer.storage.rows import csv_text
 from clinometer.storage.untrusted import NOTHING, Allowed

@@ -19,7 +19,7 @@ from clinometer.measure.evidence import by_unit, unit_numbers
 from clinometer.runs.nouns import favourable, group_name
 from clinometer.statistics.arrays import ROUNDING, FloatArray
 from clinometer.statistics.estimate import Estimate, around
-from clinometer.statistics.significance import flip_interval
+from clinometer.statistics.intervals.flips import flip_interval
 
 if TYPE_CHECKING:
     from clinometer.runs.run import Run

@@ -15,7 +15,6 @@ from dataclasses import dataclass, replace
 from itertools import chain, groupby
 
 import numpy as np
-from scipy.special import stdtrit
 
 from clinometer.contexts import ContextSet
 from clinometer.errors import SettingsError
@@ -23,6 +22,7 @@ from clinometer.measure import Preferences
 from clinometer.measure.components import CellMoments, Deviations
 from clinometer.measure.criterion import Criterion
 from clinometer.statistics.arrays import ROUNDING, FloatArray
+from clinometer.statistics.intervals.student import fieller
 from clinometer.topics import Topic
 from clinometer.topics.conversation import (
     END,
@@ -201,7 +201,7 @@ def placebo_of(
     high: float | None = None
     both = np.bincount(groups.units, weights) > 0
     if (n := int(both.sum())) > 2:
-        low, high = fieller(n * pairs[0][both], n * pairs[1][both], level)
+        low, high = fieller(n * pairs[0][both], n * pairs[1][both], level=level)
     return Placebo(
         edits.groups,
         math.sqrt(max(top, 0.0)),
@@ -225,30 +225,6 @@ def pair_squares(cells: CellMoments) -> tuple[FloatArray, FloatArray]:
     weights = np.where(some, cells.weights, 0.0)
     each = np.where(some, square / np.where(some, apart, 1.0), 0.0)
     return each, weights / (weights.sum() or 1.0)
-
-
-def fieller(
-    top: FloatArray, bottom: FloatArray, level: float
-) -> tuple[float | None, float | None]:
-    """The interval of a ratio of two means of paired numbers [n]; None for an end that is open.
-
-    >>> bool(fieller(np.array([2.0, 2.1, 1.9]), np.array([1.0, 1.0, 1.0]), 0.95)[0] < 2)
-    True
-    """
-    n = len(top)
-    a, b = float(top.mean()), float(bottom.mean())
-    cov = np.cov(top, bottom) / n
-    t = float(stdtrit(n - 1.0, (1 + level) / 2)) ** 2
-    square, middle, rest = (
-        b**2 - t * cov[1, 1],
-        a * b - t * cov[0, 1],
-        a**2 - t * cov[0, 0],
-    )
-    inside = middle**2 - square * rest
-    root = math.sqrt(max(inside, 0.0))
-    if square <= 0:  # the lower mean cannot be told from 0: no upper end
-        return (0.0 if rest <= 0 else (middle - root) / min(square, -1e-300)), None
-    return (middle - root) / square, (middle + root) / square
 
 
 # --- The edits ------------------------------------------------------------------------------------

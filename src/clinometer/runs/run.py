@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-from scipy.special import stdtrit
 
 from clinometer.display.numbers import MEASURES
 from clinometer.errors import RunError
@@ -31,6 +30,7 @@ from clinometer.runs.folder.folder import (
 from clinometer.runs.folder.record import BoundsRecord, RunRecord, SummaryRecord
 from clinometer.runs.shuffled_words import word_floor
 from clinometer.runs.stored_scores import has_scores
+from clinometer.statistics.intervals.reach import widening_for_several
 from clinometer.storage.atomic import replacing
 
 if TYPE_CHECKING:
@@ -297,10 +297,13 @@ def _steady(lean: GroupLean, split: Components, top: str, length: float) -> Grou
     category = lean.favoured if part in split.clear_groups() else None
     if part.low is None or part.high is None:
         return replace(lean, category=category, low=None, high=None)
-    alpha, n = 1 - (split.lean.level or 0.95), max(split.contexts - 1, 1)
-    wider = stdtrit(n, 1 - alpha / (2 * len(split.groups))) / stdtrit(n, 1 - alpha / 2)
+    wider = widening_for_several(
+        max(split.contexts - 1, 1),
+        len(split.groups),
+        level=split.lean.level or 0.95,
+    )
     away = part.lean[0] if lean.favoured == top else -part.lean[0]
-    reach = float(wider) * (part.high - part.low) / 2 / length
+    reach = wider * (part.high - part.low) / 2 / length
     middle = away / length
     ends = min(middle - reach, lean.lean), max(middle + reach, lean.lean)
     return replace(lean, category=category, low=ends[0], high=ends[1]).decided()

@@ -19,7 +19,8 @@ from clinometer.runs.folder.record import FloorRecord
 from clinometer.runs.scores import word_counts
 from clinometer.runs.stored_scores import stored_cells
 from clinometer.statistics.arrays import FloatArray
-from clinometer.statistics.estimate import Estimate, central_interval
+from clinometer.statistics.estimate import Estimate
+from clinometer.statistics.intervals.percentile import central_interval
 
 if TYPE_CHECKING:
     from clinometer.runs.run import Run

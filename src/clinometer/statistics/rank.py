@@ -9,7 +9,8 @@ import numpy as np
 from scipy.special import stdtr
 
 from clinometer.statistics.arrays import FloatArray
-from clinometer.statistics.estimate import Estimate, percentile_estimate
+from clinometer.statistics.estimate import Estimate
+from clinometer.statistics.intervals.percentile import percentile_estimate
 
 #: Values sampled at once by the bootstrap.
 _BLOCK = 4_000_000

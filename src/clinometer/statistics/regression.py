@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import stdtr, stdtrit
+from scipy.special import stdtr
 
 from clinometer.errors import SettingsError
 from clinometer.extras import require
 from clinometer.settings import LEVEL
 from clinometer.statistics.arrays import FloatArray, as_list, plain
+from clinometer.statistics.intervals.reach import student_reach
 from clinometer.statistics.significance import holm
 
 
@@ -268,7 +269,8 @@ def _check_design(design: FloatArray, w: FloatArray, names: Sequence[str]) -> No
 def _coefficients(
     fit: Any, se: FloatArray, names: Sequence[str], level: float
 ) -> tuple[Coefficient, ...]:
-    b, reach = fit.params, float(stdtrit(fit.df_resid, 0.5 + level / 2)) * se
+    b = fit.params
+    reach = student_reach(se, fit.df_resid, level=level)
     t = np.divide(b, se, out=np.full(b.size, np.nan), where=se > 0)
     p = 2 * stdtr(fit.df_resid, -np.abs(t))
     return tuple(

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.special import ndtri
 
 from clinometer.display.numbers import counted
 from clinometer.errors import ClinometerError, TableError
@@ -18,6 +17,7 @@ from clinometer.report import Extra, Figure, LoadedRun, Table
 from clinometer.report.cell_statistics import CellStatistics, lean_errors
 from clinometer.report.figures import FACTOR_NAMES, FACTOR_STEPS, basis, factor_figure
 from clinometer.runs import Run
+from clinometer.statistics.intervals.reach import normal_error
 from clinometer.statistics.regression import regress, regress_each
 from clinometer.storage.rows import read_rows, reading
 from clinometer.storage.untrusted import open_text
@@ -302,4 +302,4 @@ def standard_errors(run: Run, measure: str) -> NDArray[np.float64] | None:
     width = np.asarray(bounds[:, 1] - bounds[:, 0])
     if not np.isfinite(width).all() or (width <= 0).any():
         return None
-    return np.asarray(width / (2 * ndtri(0.5 + intervals.level / 2)))
+    return normal_error(width, level=intervals.level)

@@ -24,7 +24,6 @@ from clinometer.display.text import brief
 from clinometer.errors import ClinometerError, RunError, SettingsError, closest
 from clinometer.extras import require
 from clinometer.measure.components import CellMoments, Deviations
-from clinometer.measure.inference import interval_of_means
 from clinometer.measure.ledger import Changes, Responses, Ruling, changes, ruling
 from clinometer.models import ModelSource, ModelSpec, open_model
 from clinometer.models.catalog.pretrained import ADAPTER, adapter_base
@@ -41,6 +40,7 @@ from clinometer.runs.people import outcomes
 from clinometer.settings import with_settings
 from clinometer.statistics.arrays import FloatArray
 from clinometer.statistics.estimate import Estimate, with_ends
+from clinometer.statistics.intervals.means import interval_of_means
 from clinometer.storage.untrusted import folder_name, read_json, read_text
 from clinometer.studies.framework import (
     Findings,
@@ -540,9 +540,10 @@ def _mean_change(
         :, None
     ]
     share = np.full(changes.shape, 1 / len(changes))
-    value, low, high, _ = (
-        shown(float(v[0])) for v in interval_of_means(changes, share)
-    )
+    interval = interval_of_means(changes, share)
+    value = shown(float(interval.mean[0]))
+    low = shown(float(interval.low[0]))
+    high = shown(float(interval.high[0]))
     return Estimate(value, low, high, 0.95, "mean over items")
 
 

@@ -16,7 +16,7 @@ from clinometer.errors import TopicError, first_problem
 from clinometer.measure import Preferences, knowledge
 from clinometer.report import Table, charts
 from clinometer.report.figure import chart
-from clinometer.statistics.estimate import central_interval
+from clinometer.statistics.intervals.percentile import central_interval
 from clinometer.storage.untrusted import MOST_RECORD, parse_toml, read_text
 from clinometer.studies.framework import DATA, Findings, Results
 from clinometer.topics import Group, Topic

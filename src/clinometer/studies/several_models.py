@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from scipy.special import stdtrit
 from scipy.stats import linregress
 
 from clinometer.contexts import ContextSet, builtin_contexts, load_contexts
@@ -32,7 +31,9 @@ from clinometer.report.figure import chart
 from clinometer.report.figures import basis, reference_rows, risk_rows
 from clinometer.runs import Run
 from clinometer.statistics.arrays import ROUNDING, FloatArray
-from clinometer.statistics.estimate import percentile_estimate, with_ends
+from clinometer.statistics.estimate import with_ends
+from clinometer.statistics.intervals.percentile import percentile_estimate
+from clinometer.statistics.intervals.reach import student_reach
 from clinometer.studies.framework import (
     Findings,
     Results,
@@ -178,8 +179,8 @@ class Joint:
 
     def interval(self, value: float, draws: FloatArray) -> tuple[float, float]:
         """A symmetric interval for a number computed from `values`; replicates in draws [B]."""
-        tail = float(stdtrit(max(self.n_eff - 1.0, 1.0), (1 + _LEVEL) / 2))
-        reach = tail * float(np.std(draws))
+        degrees = max(self.n_eff - 1.0, 1.0)
+        reach = float(student_reach(np.std(draws), degrees, level=_LEVEL))
         return value - reach, value + reach
 
 
@@ -188,8 +189,8 @@ def joint_replicates(
 ) -> Joint:
     """Replicates of the risks of M models over the same groups and contexts, with one mask.
 
-    What each context contributes to a risk (`Bracket.each`) is multiplied by a normal number of its
-    own, the same for all models. Equal models get equal replicates.
+    What each context contributes to a risk (`Bracket.contributions`) is multiplied by a normal
+    number of its own, the same for all models. Equal models get equal replicates.
 
     >>> from clinometer.measure.grid import read_preferences
     >>> p = np.random.default_rng(0).beta(5, 5, (4, 30))
@@ -202,7 +203,7 @@ def joint_replicates(
     values = np.stack([one.value[:, -1] for one in found])
     weights = found[0].weights[:, -1]
     q = float(weights @ weights)
-    away = np.stack([one.each[..., -1] for one in found])
+    away = np.stack([one.contributions[..., -1] for one in found])
     away -= (away @ weights)[..., None]
     errors = away * weights / np.sqrt(max(1 - q, ROUNDING))
     z = np.random.default_rng(seed).standard_normal((replicates, len(weights)))
@@ -296,7 +297,7 @@ def over_models(
     if freedom < 1:
         return None, None
     line = linregress(x, y)
-    reach = float(stdtrit(freedom, (1 + _LEVEL) / 2)) * line.stderr
+    reach = float(student_reach(line.stderr, freedom, level=_LEVEL))
     return float(line.slope - reach), float(line.slope + reach)
 
 
