@@ -232,14 +232,15 @@ def test_mathematics_depends_on_numpy_and_scipy_only(room: str) -> None:
 
 
 def quantiles(path: Path) -> set[str]:
-    """Quantile functions of scipy and the standard library that a file names."""
-    functions = {"stdtrit", "ndtri", "ndtri_exp", "ppf", "isf", "NormalDist"}
+    """Quantile functions of the normal and of Student's distribution that a file names."""
+    functions = {"stdtrit", "ndtri", "ndtri_exp", "NormalDist"}
+    functions |= {"norm.ppf", "norm.isf", "t.ppf", "t.isf"}
     names = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.Attribute):
-            names.add(node.attr)
+            names |= {node.attr, ".".join(ast.unparse(node).split(".")[-2:])}
     return names & functions
 
 
