@@ -16,7 +16,7 @@ from tests.models.server.http import serving
 
 import clinometer as cm
 from clinometer.errors import ClinometerError, ModelError
-from clinometer.models.application import HttpFile
+from clinometer.models.application.http_file import HttpFile
 from clinometer.runs.answers import answered_groups
 from clinometer.topics import Topic, parse_topic
 

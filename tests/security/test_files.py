@@ -28,7 +28,7 @@ from clinometer.contexts import load_contexts
 from clinometer.contexts.load import default_contexts
 from clinometer.contexts.mining.corpora import articles, find_sources
 from clinometer.errors import ClinometerError
-from clinometer.models.application import HttpFile
+from clinometer.models.application.http_file import HttpFile
 from clinometer.reliability import load_statements
 from clinometer.runs import read_table
 from clinometer.runs.protocol import ProtocolFile

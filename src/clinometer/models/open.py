@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from dataclasses import dataclass
 
 from clinometer.errors import SettingsError
 from clinometer.extras import require
@@ -27,7 +27,24 @@ def open_model(
     The reference models need no scorer: their preferences are known (see `clinometer.measure`).
     """
     spec = model if isinstance(model, ModelSpec) else ModelSpec.parse(model)
-    load, words = spec.load(load or LoadOptions()), words or WordOptions()
+    load = spec.load(load or LoadOptions())
+    words = words or WordOptions()
+    _check_options(spec, load)
+    if spec.place is ModelSource.SERVER:
+        from clinometer.models.server.open import open_server
+
+        return open_server(spec, load=load, words=words)
+    if spec.place in APPLICATIONS:
+        from clinometer.models.application.open import open_application
+
+        return open_application(spec, load=load)
+    if _loaded is None:
+        return _load_transformer(spec, load, words)
+    return _loaded.model(spec, load, words)
+
+
+def _check_options(spec: ModelSpec, load: LoadOptions) -> None:
+    """Refuse models that have no scorer, and options that a kind of model has not."""
     if spec.place is ModelSource.REFERENCE:
         raise SettingsError(
             f"model {spec.name!r}: expected a model that can be scored, found a reference model"
@@ -41,33 +58,38 @@ def open_model(
         raise SettingsError(
             f"steer: expected a model on this machine, found {spec.name}"
         )
-    if spec.place is ModelSource.SERVER:
-        from clinometer.models.server.open import open_server
 
-        return open_server(spec, load=load, words=words)
-    if spec.place in APPLICATIONS:
-        from clinometer.models.application import open_application
 
-        return open_application(spec, load=load)
+def _load_transformer(spec: ModelSpec, load: LoadOptions, words: WordOptions) -> Scorer:
+    """Load a model on this machine."""
     source = weights_source(spec) or spec.target
     if load.quantize == "8bit":
         require("--load quantize=8bit", "bitsandbytes")
     require("scoring with a language model", "torch", "transformers")
     from clinometer.models.local.load import load_transformer
 
-    question = (spec, load, words)
-    if _loaded is None:
-        return load_transformer(spec, source, load=load, words=words)
-    if _loaded.get("question") != question:
-        _loaded.clear()  # before the next one needs the memory
-        scorer = load_transformer(spec, source, load=load, words=words)
-        _loaded.update(question=question, scorer=scorer)
-    last: Scorer = _loaded["scorer"]
-    return last
+    return load_transformer(spec, source, load=load, words=words)
 
 
-#: The model on this machine that was loaded last, and as what; None outside `loaded_once`.
-_loaded: dict[str, Any] | None = None
+@dataclass
+class LoadedModel:
+    """The model on this machine that was loaded last, and as what."""
+
+    options: tuple[ModelSpec, LoadOptions, WordOptions] | None = None
+    scorer: Scorer | None = None
+
+    def model(self, spec: ModelSpec, load: LoadOptions, words: WordOptions) -> Scorer:
+        """Return the model that was loaded last, or load another one in its place."""
+        options = (spec, load, words)
+        if self.scorer is None or self.options != options:
+            self.scorer = None  # before the next one needs the memory
+            self.scorer = _load_transformer(spec, load, words)
+            self.options = options
+        return self.scorer
+
+
+_loaded: LoadedModel | None = None
+"""The model that stays in memory; None outside `loaded_once`."""
 
 
 @contextmanager
@@ -75,11 +97,12 @@ def loaded_once() -> Iterator[None]:
     """While this lasts, a model on this machine that is asked about several topics in turn is
     loaded for the first and stays in memory."""
     global _loaded  # noqa: PLW0603
-    before, _loaded = _loaded, {}
+    outer = _loaded
+    _loaded = LoadedModel()
     try:
         yield
     finally:
-        _loaded = before
+        _loaded = outer
 
 
 def open_writer(model: str, *, load: LoadOptions | None = None) -> Writer:
