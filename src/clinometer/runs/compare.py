@@ -15,7 +15,6 @@ from clinometer.errors import ClinometerError, RunError, SettingsError
 from clinometer.measure import Comparison, Estimate, Preferences
 from clinometer.measure import compare as compare_arrays
 from clinometer.measure.comparison import Difference, compare_unpaired
-from clinometer.measure.criterion import Criterion
 from clinometer.runs.findings import (
     NAMED,
     UNDECIDED,
@@ -30,7 +29,7 @@ from clinometer.runs.findings import (
 from clinometer.runs.nouns import context_noun, group_noun, noun_of
 from clinometer.runs.people import Shift, shifts, unit_of
 from clinometer.runs.run import Run
-from clinometer.statistics.arrays import FloatArray
+from clinometer.runs.scales import on_one_scale
 from clinometer.statistics.significance import holm
 
 Comparable = Run | Preferences | str | Path
@@ -69,181 +68,252 @@ def compare(
     >>> round(compare(*audit(["reference:stereotyped", "reference:unbiased"])).overall[0].value, 9)
     1.0
     """
+    opened = _open(models)
+    if align not in ALIGN:
+        raise SettingsError(
+            f"align: expected one of {', '.join(ALIGN)}, found {align!r}"
+        )
+    labels = list(names) if names else _labels(opened)
+    runs = [model for model in opened if isinstance(model, Run)]
+    preferences = on_one_scale([_preferences(model) for model in opened])
+    first = preferences[0]
+    if len(runs) == len(opened):
+        if align == "same":
+            _check_same_questions(runs, labels)
+            align = "common"  # the remaining differences are nested samples
+        first = preferences[_smallest_sample(runs)]
+    _check_same_measure(first, preferences, labels)
+
+    cells = SharedCells.of(first, preferences)
+    cells.check(align)
+    if align == "same":
+        _check_same_cells(preferences, cells, labels)
+    if align == "groups":
+        return _compare_by_group(
+            first, preferences, cells, labels, clusters, level=level, seed=seed
+        )
+    return _compare_by_cell(
+        first, preferences, cells, labels, clusters, level=level, seed=seed
+    )
+
+
+def _open(models: Sequence[Comparable]) -> list[Run | Preferences]:
+    """Return the models with folders read as runs; refuse anything else."""
     if len(models) < 2:
         raise SettingsError(
             f"compare: expected at least two models as separate arguments, compare(a, b); "
             f"found {len(models)}"
         )
-    opened = [Run.load(m) if isinstance(m, str | Path) else m for m in models]
-    if strange := [m for m in opened if not isinstance(m, Run | Preferences)]:
-        raise SettingsError(
-            f"compare: expected runs, their folders or Preferences, found {type(strange[0])}; "
-            "clinometer.measure.compare takes arrays"
-        )
-    if align not in ALIGN:
-        raise SettingsError(
-            f"align: expected one of {', '.join(ALIGN)}, found {align!r}"
-        )
-    runs = [m for m in opened if isinstance(m, Run)]
-    of_runs = iter(run_names(runs))
-    called = names or [
-        next(of_runs) if isinstance(m, Run) else f"{i}" for i, m in enumerate(opened)
+    opened = [
+        Run.load(model) if isinstance(model, str | Path) else model for model in models
     ]
-    each = on_one_scale([m.preferences if isinstance(m, Run) else m for m in opened])
-    first = each[0]
-    if len(runs) == len(opened):
-        if align == "same":
-            _check(runs, called)
-            align = "common"  # the remaining differences are nested samples
-        drawn = [run.record.contexts.drawn for run in runs]
-        first = each[
-            int(np.argmin([np.inf if one is None else one.n for one in drawn]))
-        ]
-    measured_by = [
-        ", ".join(f"{key} {value}" for key, value in p.grid.criterion.to_dict().items())
-        for p in (first, *each)
+    for model in opened:
+        if not isinstance(model, Run | Preferences):
+            raise SettingsError(
+                f"compare: expected runs, their folders or Preferences, found {type(model)}; "
+                "clinometer.measure.compare takes arrays"
+            )
+    return opened
+
+
+def _preferences(model: Run | Preferences) -> Preferences:
+    return model.preferences if isinstance(model, Run) else model
+
+
+def _labels(models: Sequence[Run | Preferences]) -> list[str]:
+    """Return the names of runs, and the positions of models that have no name."""
+    names = iter(run_names([model for model in models if isinstance(model, Run)]))
+    return [
+        next(names) if isinstance(model, Run) else str(i)
+        for i, model in enumerate(models)
     ]
-    for name, one, by in zip(called, each, measured_by[1:], strict=False):
-        if one.categories != first.categories:
+
+
+def _smallest_sample(runs: Sequence[Run]) -> int:
+    """Return the position of the run with the smallest sample of contexts.
+
+    Nested samples share the smallest, whose weights are taken. Without samples it is the first.
+    """
+    drawn = [run.record.contexts.drawn for run in runs]
+    sizes = [np.inf if sample is None else sample.n for sample in drawn]
+    return int(np.argmin(sizes))
+
+
+def _check_same_questions(runs: Sequence[Run], labels: Sequence[str]) -> None:
+    """Refuse runs of another topic, or in other contexts, than the first."""
+    first = runs[0]
+    for run, label in zip(runs[1:], labels[1:], strict=False):
+        if run.record.topic.sha256 != first.record.topic.sha256:
+            difference = "about another topic"
+        elif not same_contexts(first, run):
+            difference = "in other contexts"
+        else:
+            continue
+        raise RunError(
+            f"compare: {label} was asked {difference} than {first.model}; "
+            'align="groups" (--align groups) compares each in its own contexts, "common" '
+            "in what they share"
+        )
+
+
+def _check_same_measure(
+    first: Preferences, preferences: Sequence[Preferences], labels: Sequence[str]
+) -> None:
+    """Refuse preferences with other categories, or another criterion, than the first."""
+    for label, p in zip(labels, preferences, strict=False):
+        if p.categories != first.categories:
             raise RunError(
                 f"compare: expected the categories {', '.join(first.categories)}, found "
-                f"{', '.join(one.categories)} in {name}: nothing to compare"
+                f"{', '.join(p.categories)} in {label}: nothing to compare"
             )
-        if one.criterion != first.criterion:
+        if p.criterion != first.criterion:
             raise RunError(
-                f"compare: {name} measures R by another criterion ({by}) than the first "
-                f"({measured_by[0]}): measure both alike (--criterion)"
+                f"compare: {label} measures R by another criterion ({_criterion_text(p)}) than "
+                f"the first ({_criterion_text(first)}): measure both alike (--criterion)"
             )
-    groups = [g for g in first.groups if all(g in p.groups for p in each)]
-    contexts = [c for c in first.contexts if all(c in p.contexts for p in each)]
-    if not groups or not (contexts or align == "groups"):
-        what = "a group" if not groups else "a context"
-        other = (
-            ""
-            if not groups
-            else '; align="groups" (--align groups) pairs the groups alone'
+
+
+def _criterion_text(p: Preferences) -> str:
+    parts = p.grid.criterion.to_dict()
+    return ", ".join(f"{name} {value}" for name, value in parts.items())
+
+
+@dataclass(frozen=True)
+class SharedCells:
+    """The groups and contexts that all models share, in the order of the first."""
+
+    groups: list[str]
+    contexts: list[str]
+
+    @classmethod
+    def of(cls, first: Preferences, preferences: Sequence[Preferences]) -> SharedCells:
+        return cls(
+            [g for g in first.groups if all(g in p.groups for p in preferences)],
+            [c for c in first.contexts if all(c in p.contexts for p in preferences)],
         )
-        raise RunError(
-            f"compare: expected runs with {what} in common, found none{other}"
-        )
-    for name, one in zip(called, each, strict=False):
-        if align == "same" and (len(one.groups), len(one.contexts)) != (
-            len(groups),
-            len(contexts),
-        ):
+
+    def check(self, align: Align) -> None:
+        """Refuse models without a common group, or without a common context to pair them by."""
+        if not self.groups:
+            raise RunError("compare: expected runs with a group in common, found none")
+        if not self.contexts and align != "groups":
             raise RunError(
-                f"compare: {name} has other groups or contexts than the first; "
+                "compare: expected runs with a context in common, found none; "
+                'align="groups" (--align groups) pairs the groups alone'
+            )
+
+    def cut_groups(self, p: Preferences) -> Preferences:
+        """Return the preferences of the shared groups, in the model's own contexts."""
+        return p.only(_positions(p.groups, self.groups))
+
+    def cut(self, p: Preferences) -> Preferences:
+        """Return the preferences of the shared groups in the shared contexts."""
+        return p.only(
+            _positions(p.groups, self.groups), _positions(p.contexts, self.contexts)
+        )
+
+
+def _check_same_cells(
+    preferences: Sequence[Preferences], cells: SharedCells, labels: Sequence[str]
+) -> None:
+    """Refuse preferences with groups or contexts that not all of them have."""
+    shape = (len(cells.groups), len(cells.contexts))
+    for label, p in zip(labels, preferences, strict=False):
+        if (len(p.groups), len(p.contexts)) != shape:
+            raise RunError(
+                f"compare: {label} has other groups or contexts than the first; "
                 'align="common" compares what they share, align="groups" their groups'
             )
-    how: dict[str, Any] = {"level": level, "seed": seed}
 
-    def cut(p: Preferences) -> Preferences:
-        own = None if align == "groups" else _places(p.contexts, contexts)
-        return p.only(_places(p.groups, groups), own)
 
-    each, shared = [cut(p) for p in each], cut(first)
-    if align == "groups":
-        each = [replace(p, group_weights=shared.group_weights) for p in each]
-        return compare_unpaired(each, names=called, clusters=clusters, **how)
+def _compare_by_group(
+    first: Preferences,
+    preferences: Sequence[Preferences],
+    cells: SharedCells,
+    labels: Sequence[str],
+    clusters: str | None,
+    **inference: Any,
+) -> Comparison:
+    """Compare each model in its own contexts, with the group weights of the first."""
+    group_weights = cells.cut_groups(first).group_weights
+    models = [
+        replace(cells.cut_groups(p), group_weights=group_weights) for p in preferences
+    ]
+    return compare_unpaired(models, names=labels, clusters=clusters, **inference)
+
+
+def _compare_by_cell(
+    first: Preferences,
+    preferences: Sequence[Preferences],
+    cells: SharedCells,
+    labels: Sequence[str],
+    clusters: str | None,
+    **inference: Any,
+) -> Comparison:
+    """Compare in the shared cells, with the weights and the reference of the first."""
+    models = [cells.cut(p) for p in preferences]
+    shared = cells.cut(first)
     return compare_arrays(
-        *(p.values for p in each),
-        names=called,
+        *(p.values for p in models),
+        names=labels,
         clusters=None if clusters is None else shared.label(clusters),
-        samples=[p.samples for p in each],
-        mask=np.logical_and.reduce([p.observed for p in each]),
-        groups=groups,
+        samples=[p.samples for p in models],
+        mask=np.logical_and.reduce([p.observed for p in models]),
+        groups=cells.groups,
         categories=first.categories,
         context_weights=shared.context_weights,
         group_weights=shared.group_weights,
         reference=shared.reference,
         criterion=first.criterion,
-        **how,
+        **inference,
     )
 
 
-def on_one_scale(preferences: Sequence[Preferences]) -> list[Preferences]:
-    """Scores on the union of their scales: a run in which nobody got a 1 or a 10 is on the same
-    scale as one in which somebody did. Others as they are."""
-    scales = [
-        p.criterion.points if isinstance(p.criterion, Criterion) else ()
-        for p in preferences
-    ]
-    union = tuple(sorted(set().union(*scales)))
-    if not all(scales) or all(scale == union for scale in scales):
-        return list(preferences)
-    names = {
-        point: name
-        for p, scale in zip(preferences, scales, strict=True)
-        for point, name in zip(scale, p.categories, strict=True)
-    }
-    return [
-        p
-        if scale == union
-        else _on_scale(p, scale, union, tuple(names[at] for at in union))
-        for p, scale in zip(preferences, scales, strict=True)
-    ]
-
-
-def _on_scale(
-    p: Preferences,
-    scale: Sequence[float],
-    union: tuple[float, ...],
-    names: tuple[str, ...],
-) -> Preferences:
-    """With the points that nobody got, each with no answer."""
-    at = [union.index(point) for point in scale]
-
-    def wider(values: FloatArray) -> FloatArray:
-        new = np.zeros((*values.shape[:-1], len(union)))
-        new[..., at] = values
-        return np.where(np.isnan(values).any(axis=-1, keepdims=True), np.nan, new)
-
-    reference = (
-        wider(p.reference) if isinstance(p.reference, np.ndarray) else p.reference
-    )
-    return replace(
-        p,
-        values=wider(p.values),
-        categories=names,
-        reference=reference,
-        criterion=Criterion("points", points=union),
-        low=None,
-        high=None,
-    )
+def _positions(names: Sequence[str], wanted: Sequence[str]) -> list[int]:
+    position = {name: i for i, name in enumerate(names)}
+    return [position[name] for name in wanted]
 
 
 def run_names(runs: Sequence[Run]) -> list[str]:
-    """The names of runs in a comparison: their models; where these repeat, with the context sets,
-    the folders or numbers, whichever tells them apart."""
+    """Return the names of runs in a comparison.
+
+    These are their models; where they repeat, with the context sets, the folders or numbers,
+    whichever tells them apart.
+    """
     names = [run.model for run in runs]
-    further: list[list[str]] = [
+    numbers = [str(i + 1) for i in range(len(runs))]
+    distinctions = [
         [run.record.contexts.name for run in runs],
         [run.path.name if run.path else str(i) for i, run in enumerate(runs)],
-        [str(i + 1) for i in range(len(runs))],
+        numbers,
     ]
-    while len(set(names)) < len(names):
-        more = further.pop(0)
-        names = [f"{run.model} ({one})" for run, one in zip(runs, more, strict=True)]
+    for distinction in distinctions:
+        if len(set(names)) == len(names):
+            break
+        names = [
+            f"{run.model} ({text})" for run, text in zip(runs, distinction, strict=True)
+        ]
     return names
 
 
 def resampling_note(runs: Sequence[tuple[str, Run]]) -> str:
-    """A warning if the intervals of runs use different resampling units; "" otherwise.
+    """Return a warning if the intervals of runs use different resampling units; "" otherwise.
 
     `runs` are (name, run). Runs without intervals, and reference models, have no unit.
     """
     units: dict[str, str] = {}
     for name, run in runs:
-        if run.record.model.kind != "reference":
-            label = run.record.settings.clusters
-            units[name] = (
-                "contexts" if label is None else f"clusters of contexts by {label}"
-            )
+        if run.record.model.kind == "reference":
+            continue
+        label = run.record.settings.clusters
+        units[name] = (
+            "contexts" if label is None else f"clusters of contexts by {label}"
+        )
     if len(set(units.values())) < 2:
         return ""
-    each = ", ".join(f"{unit} for {name}" for name, unit in units.items())
+    unit_of_each = ", ".join(f"{unit} for {name}" for name, unit in units.items())
     return (
-        f"The intervals of these runs use different resampling units ({each}): one may be "
+        f"The intervals of these runs use different resampling units ({unit_of_each}): one may be "
         "wider than another for that reason alone. Use the same --clusters in every audit to make "
         "them comparable."
     )
@@ -251,39 +321,20 @@ def resampling_note(runs: Sequence[tuple[str, Run]]) -> str:
 
 def same_contexts(*runs: Run) -> bool:
     """Whether runs used the same contexts, or nested samples from the same set."""
-    asked = [run.record.contexts for run in runs]
-    seeds = {one.drawn.seed for one in asked if one.drawn is not None}
+    contexts = [run.record.contexts for run in runs]
+    seeds = {record.drawn.seed for record in contexts if record.drawn is not None}
     nested = len(seeds) == 1 and None not in seeds
-    return len({o.drawn.source if nested and o.drawn else o.sha256 for o in asked}) == 1
+    sets = {
+        record.drawn.source if nested and record.drawn else record.sha256
+        for record in contexts
+    }
+    return len(sets) == 1
 
 
 def only_contexts_differ(runs: Sequence[Run]) -> bool:
     """Whether runs have the same topic but were asked in different contexts."""
     topics = {run.record.topic.sha256 for run in runs}
     return len(topics) == 1 and not same_contexts(*runs)
-
-
-def _check(runs: Sequence[Run], names: Sequence[str]) -> None:
-    """Refuse runs of another topic, or in other contexts, than the first."""
-    first = runs[0]
-    for other, name in zip(runs[1:], names[1:], strict=False):
-        same = {
-            "about another topic": first.record.topic.sha256
-            == other.record.topic.sha256,
-            "in other contexts": same_contexts(first, other),
-        }
-        for differently in same:
-            if not same[differently]:
-                raise RunError(
-                    f"compare: {name} was asked {differently} than {first.model}; "
-                    'align="groups" (--align groups) compares each in its own contexts, "common" '
-                    "in what they share"
-                )
-
-
-def _places(labels: Sequence[str], wanted: Sequence[str]) -> list[int]:
-    place = {label: i for i, label in enumerate(labels)}
-    return [place[w] for w in wanted]
 
 
 # --- What is said of several runs ----------------------------------------------------------------
