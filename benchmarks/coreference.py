@@ -23,18 +23,21 @@ from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from clinometer.contexts.mining.languages import LATER, Dropped, Parsed, SpacyParser
-from clinometer.contexts.mining.languages.english.language import (
-    POSSESSIVES,
-    SUBJECT_PRONOUNS,
-    English,
+from clinometer.contexts.mining.languages import Dropped, Parsed, SpacyParser
+from clinometer.contexts.mining.languages.english.confidence import facts_of
+from clinometer.contexts.mining.languages.english.language import English
+from clinometer.contexts.mining.languages.english.links import (
     Link,
     clause_link,
-    facts_of,
-    open_parser,
     word_link,
 )
-from clinometer.contexts.mining.run import MIN_CONFIDENCE, MineSettings
+from clinometer.contexts.mining.languages.english.parser import open_parser
+from clinometer.contexts.mining.languages.english.vocabulary import (
+    POSSESSIVES,
+    SUBJECT_PRONOUNS,
+)
+from clinometer.contexts.mining.languages.parses import LATER
+from clinometer.contexts.mining.settings import MIN_CONFIDENCE, MineSettings
 from clinometer.topics import load_topic
 
 TOPIC = load_topic("gender")

@@ -226,7 +226,7 @@ def _small_parts() -> None:
 
 
 def _open_models_once() -> None:
-    from clinometer.contexts.mining.languages.english.language import open_parser
+    from clinometer.contexts.mining.languages.english.parser import open_parser
     from clinometer.models import open_model
     from clinometer.reliability import scoring as taus
     from clinometer.reliability import variants
@@ -246,7 +246,7 @@ def _open_models_once() -> None:
 
 def _parse_once() -> None:
     from clinometer.contexts.mining import run
-    from clinometer.contexts.mining.languages.english.language import open_parser
+    from clinometer.contexts.mining.languages.english.parser import open_parser
 
     open_parser()  # cached: the forks share it
     module: Any = run

@@ -31,15 +31,16 @@ from numpy.typing import NDArray
 from scipy.stats import beta
 
 from clinometer.contexts.mining.languages import Dropped, Parsed, SpacyParser
-from clinometer.contexts.mining.languages.english.language import (
+from clinometer.contexts.mining.languages.english.confidence import LinkFacts, facts_of
+from clinometer.contexts.mining.languages.english.links import (
+    Link,
+    clause_link,
+    word_link,
+)
+from clinometer.contexts.mining.languages.english.parser import open_parser
+from clinometer.contexts.mining.languages.english.vocabulary import (
     POSSESSIVES,
     SUBJECT_PRONOUNS,
-    Link,
-    LinkFacts,
-    clause_link,
-    facts_of,
-    open_parser,
-    word_link,
 )
 from clinometer.statistics.arrays import FloatArray
 

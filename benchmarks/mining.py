@@ -29,10 +29,8 @@ from pathlib import Path
 
 from clinometer.contexts.mining import MineSettings, mine
 from clinometer.contexts.mining.corpora import articles, find_sources
-from clinometer.contexts.mining.languages.english.language import (
-    DEFAULT_PARSER,
-    sentences,
-)
+from clinometer.contexts.mining.languages.english.parser import DEFAULT_PARSER
+from clinometer.contexts.mining.languages.english.sentences import sentences
 from clinometer.topics import load_topic
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from tests.present import present
 
-from clinometer.contexts.mining.run import WorkFolder
+from clinometer.contexts.mining.work_folder import WorkFolder
 from clinometer.errors import ContextError, InputError, RunError
 from clinometer.reliability.run import ReliabilityFolder
 from clinometer.runs import RunFolder

@@ -10,7 +10,9 @@ from clinometer.cli.options import JSON, SHARD, argument, set_option, set_settin
 from clinometer.cli.printing import print_json, print_rows, say, sentence
 from clinometer.cli.progress import progress
 from clinometer.contexts.mining import MineSettings, mine
-from clinometer.contexts.mining.run import KEYS, WorkFolder, mine_shard
+from clinometer.contexts.mining.run import mine_shard
+from clinometer.contexts.mining.settings import KEYS
+from clinometer.contexts.mining.work_folder import WorkFolder
 from clinometer.errors import SettingsError
 from clinometer.settings import option
 from clinometer.storage.shard import Shard

@@ -10,7 +10,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from clinometer.contexts.mining.languages.english.language import open_parser
+from clinometer.contexts.mining.languages.english.parser import open_parser
 from clinometer.display.text import to_plain
 from clinometer.errors import TableError
 from clinometer.models import LoadOptions

@@ -6,7 +6,6 @@ import json
 import signal
 import subprocess
 import sys
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -17,8 +16,9 @@ from tests.command import Clinometer, refused
 from tests.contexts.mining.conftest import assert_same_sets
 
 from clinometer.contexts import load_contexts
-from clinometer.contexts.mining import MineSettings, corpora, mine, run
-from clinometer.contexts.mining.run import WorkFolder, mine_shard, sampled
+from clinometer.contexts.mining import MineSettings, corpora, mine, pieces
+from clinometer.contexts.mining.run import mine_shard
+from clinometer.contexts.mining.work_folder import WorkFolder
 from clinometer.errors import ContextError, SettingsError
 from clinometer.storage.shard import Shard
 from clinometer.topics import load_topic
@@ -122,8 +122,8 @@ def test_articles_are_counted_once_however_the_work_is_divided(
         "The nurse took a job because she was poor. The pilot took the job when he left.",
     )
     for fewest, batch in ((1, 400), (2, 2), (3, 1)):
-        monkeypatch.setattr(run, "FEWEST", fewest)
-        monkeypatch.setattr(run, "BATCH", batch)
+        monkeypatch.setattr(pieces, "FEWEST", fewest)
+        monkeypatch.setattr(pieces, "BATCH", batch)
         contexts = mine([path], place(str(fewest)), gender)
         rows = zip(
             contexts.templates, contexts.counts, contexts.extra["articles"], strict=True
@@ -218,19 +218,6 @@ def test_a_damaged_piece_is_refused(
     part.write_bytes(part.read_bytes()[:-9])
     with pytest.raises(ContextError, match="damaged; start over with --fresh"):
         mine([path], out, gender)
-
-
-def test_every_article_is_sampled_equally_often(gender: MineSettings) -> None:
-    times: Counter[int] = Counter()
-    for seed in range(2000):
-        chosen = sampled([4, 0, 6], replace(gender, sample=3, seed=seed))
-        assert [list(numbers) for numbers in chosen] == [
-            sorted(numbers) for numbers in chosen
-        ]
-        times.update([*chosen[0], *(4 + n for n in chosen[2])])
-    assert sorted(times) == list(range(1, 11))
-    # 600 expected each; the standard deviation is sqrt(2000 × 0.3 × 0.7) = 20.5.
-    assert all(abs(n - 600) < 5 * 20.5 for n in times.values())
 
 
 @pytest.mark.parametrize(

@@ -14,19 +14,14 @@ from tests.present import loaded
 
 from clinometer.contexts.mining import MineSettings
 from clinometer.contexts.mining.languages import Dropped, Parsed, SpacyParser
-from clinometer.contexts.mining.languages.english import language
-from clinometer.contexts.mining.languages.english.language import (
-    NO_ONE,
-    English,
-    LinkFacts,
-    clause_link,
-    connector,
-    facts_of,
-    mentioned_in,
-    open_parser,
-    word_link,
-)
-from clinometer.contexts.mining.run import MIN_CONFIDENCE
+from clinometer.contexts.mining.languages.english import coreference
+from clinometer.contexts.mining.languages.english.confidence import LinkFacts, facts_of
+from clinometer.contexts.mining.languages.english.connectors import connector
+from clinometer.contexts.mining.languages.english.language import English
+from clinometer.contexts.mining.languages.english.links import clause_link, word_link
+from clinometer.contexts.mining.languages.english.parser import open_parser
+from clinometer.contexts.mining.languages.english.people import NO_ONE, mentioned_in
+from clinometer.contexts.mining.settings import MIN_CONFIDENCE
 from clinometer.errors import SettingsError
 from clinometer.topics import load_topic
 
@@ -47,9 +42,8 @@ def only(monkeypatch: pytest.MonkeyPatch) -> Callable[..., English]:
     """The miner of gender, looking for links of these kinds alone."""
 
     def of_kinds(*kinds: str) -> English:
-        monkeypatch.setattr(
-            language, "LINK_WORDS", {k: language.LINK_WORDS[k] for k in kinds}
-        )
+        words = {kind: coreference.LINK_WORDS[kind] for kind in kinds}
+        monkeypatch.setattr(coreference, "LINK_WORDS", words)
         return English(MineSettings(topic=load_topic("gender")))
 
     return of_kinds

@@ -37,7 +37,7 @@ from clinometer.errors import SettingsError
 from clinometer.extras import require
 
 if TYPE_CHECKING:
-    from clinometer.contexts.mining.run import MineSettings
+    from clinometer.contexts.mining.settings import MineSettings
 
 #: The built-in topic in this language.
 TOPIC = "gender-zh"
