@@ -13,7 +13,6 @@ from scipy import stats
 from tests.preferences import labelled, pair
 from tests.present import present
 
-from clinometer.display.numbers import MEASURES
 from clinometer.errors import SettingsError
 from clinometer.measure import (
     Comparison,
@@ -25,7 +24,8 @@ from clinometer.measure import (
     stereotype,
 )
 from clinometer.measure.comparison import compare_unpaired
-from clinometer.measure.inference import group_split
+from clinometer.measure.context_means import unit_means
+from clinometer.measure.risks import MEASURES, RISKS
 from clinometer.statistics.arrays import FloatArray
 from clinometer.statistics.significance import flip_p_value, holm
 
@@ -77,9 +77,8 @@ def test_differences_are_those_of_reports(
     }
     result = compare(*p, **settings)
     a, b = (estimate_risks(part, **settings) for part in p)
-    between = [
-        group_split(read_preferences(part, **settings))["R_between"].value for part in p
-    ]
+    grids = [read_preferences(part, **settings) for part in p]
+    between = [unit_means(grid, [RISKS["R_between"]]).means[0] for grid in grids]
     for d in result.overall:
         expected = between[0] - between[1]
         if d.measure != "R_between":

@@ -15,7 +15,6 @@ from tests.measure import plain_loops
 from tests.preferences import labelled, pair
 from tests.present import present
 
-from clinometer.display.numbers import MEASURES
 from clinometer.errors import SettingsError
 from clinometer.measure import (
     RiskReport,
@@ -23,11 +22,12 @@ from clinometer.measure import (
     estimate_risks,
     read_preferences,
 )
+from clinometer.measure.context_means import mean_risks
 from clinometer.measure.evidence import Evidence
 from clinometer.measure.inference import (
     bracket,
-    group_split,
 )
+from clinometer.measure.risks import MEASURES
 from clinometer.runs import compare as compare_runs
 from clinometer.statistics.arrays import BoolArray, FloatArray
 from clinometer.statistics.intervals.means import interval_of_means
@@ -329,7 +329,7 @@ def test_the_split_matches_plain_loops_and_keeps_its_bounds(seed: int) -> None:
         "criterion": f"{'raw' if raw else 'ratio'}:{norm}",
     }  # fmt: skip
     found = {
-        name: e.value for name, e in group_split(read_preferences(p, **how)).items()
+        name: e.value for name, e in mean_risks(read_preferences(p, **how)).items()
     }
     expected = slow_split(
         p, w_c=w_c, w_x=w_x, star=star, norm=norm, mask=mask, raw=raw,
@@ -361,9 +361,9 @@ def test_a_lean_of_all_groups_and_one_of_half_of_them_are_told_apart(
 
 
 def test_groups_that_never_meet_in_a_context_have_no_split() -> None:
-    assert group_split(read_preferences([[0.9, 0.1], [0.2, 0.8]])) == {}
+    assert "R_between" not in mean_risks(read_preferences([[0.9, 0.1], [0.2, 0.8]]))
     p = np.full((2, 4, 2), 0.5)
     mask = np.array([[True, True, False, False], [False, False, True, True]])
-    assert group_split(read_preferences(p, mask=mask)) == {}
+    assert "R_between" not in mean_risks(read_preferences(p, mask=mask))
     mask[1, 0] = True
-    assert group_split(read_preferences(p, mask=mask)) != {}
+    assert "R_between" in mean_risks(read_preferences(p, mask=mask))

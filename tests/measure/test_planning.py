@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -71,8 +70,8 @@ def test_the_longer_interval_arm_counts() -> None:
         "R_bias": (0.01, 0.0, 0.05),
         "R_volatility": (0.39, 0.35, 0.4),
     }
-    made: dict[str, Any] = {name: Estimate(*each, 0.95) for name, each in ends.items()}
-    report = replace(decompose([[0.6, 0.4], [0.3, 0.7]]), **made, n_eff=50.0)
+    summary = {name: Estimate(*values, 0.95) for name, values in ends.items()}
+    report = replace(decompose([[0.6, 0.4], [0.3, 0.7]]), summary=summary, n_eff=50.0)
     assert Spread.of_report(report).sd == pytest.approx(
         0.1 / 1.96 * math.sqrt(50), rel=1e-4
     )

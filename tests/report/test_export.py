@@ -9,11 +9,11 @@ import pandas as pd
 import pytest
 from tests.report.made import HOSTILE
 
-from clinometer.display.table import Table
 from clinometer.report import write_report
 from clinometer.report.export import to_latex, to_markdown
 from clinometer.report.tables import groups_table
 from clinometer.runs import Run
+from clinometer.tables import Table
 
 
 def test_csv_and_json_hold_every_table_in_full(small: Run, tmp_path: Path) -> None:

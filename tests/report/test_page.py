@@ -176,11 +176,12 @@ def test_the_share_that_is_steady(
     small: Run, R: float, low: float, high: float, said: str
 ) -> None:
     """Of a run with this R and this interval of the bias risk."""
-    report = replace(
-        small.risks,
-        R=Estimate(R, 0.9 * R, 1.1 * R, 0.95, "made"),
-        R_bias=Estimate((low + high) / 2, low, high, 0.95, "made"),
-    )
+    summary = {
+        **small.risks.summary,
+        "R": Estimate(R, 0.9 * R, 1.1 * R, 0.95, "made"),
+        "R_bias": Estimate((low + high) / 2, low, high, 0.95, "made"),
+    }
+    report = replace(small.risks, summary=summary)
     assert said in present(steady(facts(replace(small, risks=report)))).text
 
 

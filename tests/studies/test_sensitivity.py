@@ -11,9 +11,9 @@ import pytest
 from tests.planted import planted_run
 from tests.present import present
 
-from clinometer.display.numbers import MEASURES
 from clinometer.errors import ModelError, RunError
 from clinometer.measure import decompose, membership, preference
+from clinometer.measure.risks import MEASURES
 from clinometer.runs import AuditSettings, Run, audit
 from clinometer.runs.scores import word_counts
 from clinometer.runs.stored_scores import recounted, stored_cells

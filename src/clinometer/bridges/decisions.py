@@ -21,7 +21,6 @@ import numpy as np
 from clinometer.bridges.imported import file_digest
 from clinometer.bridges.replies import MOST_BYTES, Row
 from clinometer.display.numbers import between, p_relation, show
-from clinometer.display.table import Table
 from clinometer.display.text import Plain, proper, visible
 from clinometer.errors import SettingsError, TableError
 from clinometer.statistics.arrays import FloatArray
@@ -29,6 +28,7 @@ from clinometer.statistics.estimate import Estimate, with_ends
 from clinometer.statistics.intervals.shares import difference, ratio, share
 from clinometer.statistics.intervals.student import student_mean, welch_difference
 from clinometer.storage.rows import need_columns, read_rows
+from clinometer.tables import Table
 
 #: Categories with less than this share of the people are named, and compared with nothing.
 SMALL = 0.02

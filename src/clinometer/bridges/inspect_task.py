@@ -14,7 +14,7 @@ from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, metric
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from clinometer.bridges.inspect import KEY, InspectAudit, ReplyReader, risks_of
-from clinometer.display.numbers import MEASURES
+from clinometer.measure.risks import MEASURES
 from clinometer.models.options import SampleOptions
 from clinometer.models.sampled import seed_for
 from clinometer.models.server.request import INSTRUCTION, NO_CUTS

@@ -20,8 +20,14 @@ from clinometer.cli.printing import print_json, print_rows, say, sentence
 from clinometer.display.numbers import percent
 from clinometer.errors import SettingsError
 from clinometer.gate.decision import MARGIN, GateDecision, decide
+from clinometer.measure.risks import COMPARED
 from clinometer.runs import AuditSettings, Run
 from clinometer.settings import option
+
+_MEASURE_HELP = (
+    f"Which risk decides: {', '.join(COMPARED[:-1])} or {COMPARED[-1]}. May be repeated: one that "
+    "is worse decides, not worse takes all."
+)
 
 
 def gate_command(
@@ -54,8 +60,7 @@ def gate_command(
     ),
     measure: list[str] | None = option(
         None,
-        help="Which risk decides: R, R_bias, R_volatility or R_between. May be repeated: one that "
-        "is worse decides, not worse takes all.",
+        help=_MEASURE_HELP,
         unset="R and R_bias, and the worst group and kind of people",
     ),
     align: str = option(

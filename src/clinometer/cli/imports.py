@@ -61,7 +61,7 @@ def table_command(
     """Split the risk of any table of preferences into bias and volatility; no model is needed."""
     import pandas as pd
 
-    from clinometer.display.table import Table
+    from clinometer.tables import Table
 
     limits = parse_limits(fail_above, fail_on)
     preferences = read_table(

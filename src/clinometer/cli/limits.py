@@ -12,22 +12,25 @@ from clinometer.cli.printing import say
 from clinometer.display.numbers import percent, show
 from clinometer.errors import SettingsError
 from clinometer.measure import Estimate, RiskReport
+from clinometer.measure.risks import RISKS
 from clinometer.settings import option
 
 if TYPE_CHECKING:
     from clinometer.runs import Run
 
-#: Risks that can have a limit, as they are typed and as they are written in JSON.
-LIMITED = ("R", "R_bias", "R_volatility", "R_shared", "R_between")
-#: The share of the replies, or of their probability, that is no category.
 OTHER = "other"
+"""The share of the replies, or of their probability, that is no category."""
+
+LIMITED = (*RISKS, OTHER)
+"""Numbers that can have a limit, as they are typed and as they are written in JSON."""
+
 ENDS = ("low", "high", "point")
 
 FAIL_ABOVE = option(
     None,
-    help="Exit with status 1 if a number is higher: R=0.4, R_bias=…, R_volatility=…, R_shared=…, "
-    "R_between=…; other=0.5: the share of the replies, or of their probability, that is no "
-    "category. May be repeated.",
+    help=f"Exit with status 1 if a number is higher: R=0.4, {'=…, '.join([*RISKS][1:])}=…; "
+    "other=0.5: the share of the replies, or of their probability, that is no category. May be "
+    "repeated.",
 )
 FAIL_ON = option(
     "low",
@@ -57,9 +60,9 @@ def parse_limits(
             limit = float(value)
         except ValueError:
             limit = math.nan
-        if not equals or name not in (*LIMITED, OTHER) or math.isnan(limit):
+        if not equals or name not in LIMITED or math.isnan(limit):
             raise SettingsError(
-                f"--fail-above: expected {'=…, '.join((*LIMITED, OTHER))}=… with a number; found "
+                f"--fail-above: expected {'=…, '.join(LIMITED)}=… with a number; found "
                 f"{text!r}"
             )
         found.append((name, limit))
@@ -70,17 +73,22 @@ def check_measured(
     limits: list[tuple[str, float]], *, relative: bool, sampled: bool
 ) -> None:
     """Raise for a limit on a number that the audit will not give, before anything is paid."""
+    known = [
+        name
+        for name, risk in RISKS.items()
+        if risk.is_known(sampled=sampled, relative=relative)
+    ]
+    known.append(OTHER)
     for name, _ in limits:
-        if name in ("R_shared", "R_between") and (relative or sampled):
-            why = (
-                "replies are sampled"
-                if sampled
-                else "groups are compared with their mean"
-            )
-            raise SettingsError(
-                f"--fail-above: expected R, R_bias, R_volatility or other, found {name}, which is "
-                f"not known where {why}"
-            )
+        if name in known:
+            continue
+        why = "groups are compared with their mean"
+        if sampled:
+            why = "replies are sampled"
+        raise SettingsError(
+            f"--fail-above: expected {', '.join(known[:-1])} or {known[-1]}, found {name}, which "
+            f"is not known where {why}"
+        )
 
 
 def exceeded(
@@ -90,9 +98,10 @@ def exceeded(
     lines = []
     for name, limit in limits:
         if name not in report.summary:
+            groups = "two groups and " if RISKS[name].needs_groups else ""
             raise SettingsError(
-                f"--fail-above: {name} of {label} is not measured: it needs two groups and a "
-                "model that is neither a reference model nor sampled"
+                f"--fail-above: {name} of {label} is not measured: it needs {groups}a model that "
+                "is neither a reference model nor sampled"
             )
         value, what = decisive(report.summary[name], fail_on)
         if value > limit:

@@ -17,12 +17,13 @@ from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from clinometer.display.numbers import MEASURES, NARROW_HEADINGS, between, risk
+from clinometer.display.numbers import between, risk
 from clinometer.display.text import CONTROLS, one_line, visible
+from clinometer.measure.risks import CONTEXT_RISKS, MEASURES, RISKS
 
 if TYPE_CHECKING:
-    from clinometer.display.table import Table
     from clinometer.measure import Estimate, RiskReport
+    from clinometer.tables import Table
 
 
 #: What box.SIMPLE_HEAD adds: an edge, and for each column a space on both sides and a divider.
@@ -234,9 +235,9 @@ def print_risks(
     for label, report in named:
         parts = [number(getattr(report, name)) for name in MEASURES]
         rows.append((label, *parts, str(report.n_contexts), f"{report.n_eff:.1f}"))
-        if report.R_shared is not None and report.R_between is not None:
-            rows.append(("  same for all", number(report.R_shared), "", "", "", ""))
-            rows.append(("  between groups", number(report.R_between), "", "", "", ""))
+        for mean in CONTEXT_RISKS:
+            if (estimate := report.summary.get(mean.name)) is not None:
+                rows.append((f"  {mean.label}", number(estimate), "", "", "", ""))
         if floors and (floor := floors.get(label)) is not None:
             dim.append(len(rows))
             by_chance = [number(getattr(floor, name)) for name in MEASURES]
@@ -244,4 +245,5 @@ def print_risks(
         if bounds and label in bounds:
             ends = [between(*getattr(bounds[label], name)) for name in MEASURES]
             rows.append(("  between", *ends, "", ""))
-    print_rows(title, ["model", *NARROW_HEADINGS, "n", "n_eff"], rows, dim=dim)
+    narrow_headings = [RISKS[name].narrow_heading for name in MEASURES]
+    print_rows(title, ["model", *narrow_headings, "n", "n_eff"], rows, dim=dim)

@@ -23,7 +23,6 @@ from clinometer.cli.options import (
 from clinometer.cli.printing import print_json, print_rows, print_table, say, sentence
 from clinometer.cli.progress import progress
 from clinometer.display.numbers import between, counted, p_value, risk, show
-from clinometer.display.table import Table
 from clinometer.display.text import plain_records
 from clinometer.errors import SettingsError, TableError
 from clinometer.models.providers import is_loopback
@@ -54,6 +53,7 @@ from clinometer.storage.rows import (
     need_unique_ids,
     read_rows,
 )
+from clinometer.tables import Table
 
 if TYPE_CHECKING:
     from clinometer.reliability.agreement import Agreement, Ratings

@@ -134,46 +134,6 @@ def show(value: Any, kind: str) -> str:
     return risk(value)
 
 
-#: The three numbers of a model, as fields of a report and keys in JSON.
-MEASURES = ("R", "R_bias", "R_volatility")
-#: Those that runs can be compared by.
-COMPARED = (*MEASURES, "R_between")
-
-#: In formulas and where space is tight.
-SYMBOLS = {
-    "R": "R",
-    "R_bias": "Rᵇ",
-    "R_volatility": "Rᵛ",
-    "r": "r",
-    "r_bias": "rᵇ",
-    "r_volatility": "rᵛ",
-}
-#: In charts, where nothing else says what R is.
-TITLES = {"R": "R discrimination", "R_bias": "Rᵇ bias", "R_volatility": "Rᵛ volatility"}
-#: Over the columns of tables.
-HEADINGS = {
-    **TITLES,
-    "R": "R",
-    "R_between": "between groups",
-    "r": "r",
-    "r_bias": "rᵇ bias",
-    "r_volatility": "rᵛ volatility",
-}
-#: The same in a terminal of 80 columns.
-NARROW_HEADINGS = ("R", "Rᵇ bias", "Rᵛ volatil.")
-#: In sentences.
-IN_SENTENCES = {
-    "R": "R",
-    "R_bias": "bias risk",
-    "R_volatility": "volatility risk",
-    "R_between": "risk between groups",
-}
-#: On the axis of a chart of groups.
-AXES = {
-    "r": "discrimination risk r",
-    "r_bias": "bias risk rᵇ",
-    "r_volatility": "volatility risk rᵛ",
-}
 #: The meaning that pointing at a name shows: (names as a pattern, meaning), the longest first.
 MEANINGS = (
     (

@@ -10,10 +10,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from clinometer.display.numbers import COMPARED, HEADINGS, counted, percent, show
+from clinometer.display.numbers import counted, percent, show
 from clinometer.display.text import Plain
 from clinometer.errors import SettingsError
 from clinometer.measure import Comparison
+from clinometer.measure.risks import COMPARED, HEADINGS, RISKS
 from clinometer.report.export import markdown_text
 from clinometer.runs import Run
 from clinometer.runs.compare import (
@@ -154,8 +155,8 @@ def decide(
         margin: a rise of a risk below this does not count.
         margin_points, margin_rate: the same of a lean, in points of a scale and as a share of
             favourable answers; None: the margin of a risk as a share of the scale.
-        measures: which risks decide in place of the usual numbers: some of R, R_bias,
-            R_volatility and R_between.
+        measures: which risks decide in place of the usual numbers: some of `COMPARED`
+            (R, R_bias, R_volatility ...).
         align: "common" compares what the runs share.
         clusters: a label of the contexts by which they are resampled together.
 
@@ -237,10 +238,11 @@ def _risk_rows(
         rise, verdict = with_interval(d, found.level), verdict_of(d.low, d.high, margin)
         rows[d.measure] = GatedRow(d.measure, "", run, baseline, rise, margin, verdict)
     if missing := [name for name in wanted if name not in rows]:
+        unknown = [name for name in COMPARED if RISKS[name].needs_probabilities]
         raise SettingsError(
             f"measures: expected {', '.join(rows)} for these runs, found {', '.join(missing)}; "
-            "R_between is not known of sampled answers, and R itself is about the differences of "
-            "groups that are compared with their mean"
+            f"{' or '.join(unknown)} is not known of sampled answers, and R itself is about the "
+            "differences of groups that are compared with their mean"
         )
     return [rows[name] for name in COMPARED if name in wanted]
 

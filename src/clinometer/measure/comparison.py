@@ -18,7 +18,6 @@ from scipy.special import stdtr
 
 from clinometer.display.notebook import frame, titled_html
 from clinometer.display.numbers import (
-    MEASURES,
     MISSING,
     counted,
     p_relation,
@@ -27,6 +26,7 @@ from clinometer.display.numbers import (
 )
 from clinometer.display.text import Plain
 from clinometer.errors import SettingsError
+from clinometer.measure.context_means import unit_means
 from clinometer.measure.evidence import Evidence
 from clinometer.measure.grid import (
     PreferenceArguments,
@@ -34,8 +34,9 @@ from clinometer.measure.grid import (
     as_cells,
     read_preferences,
 )
-from clinometer.measure.inference import Bracket, bracket, unit_means
+from clinometer.measure.inference import Bracket, bracket
 from clinometer.measure.preferences import Preferences
+from clinometer.measure.risks import CONTEXT_RISKS, GROUP_RISKS, MEASURES, Risk
 from clinometer.settings import LEVEL, SEED
 from clinometer.statistics.arrays import ROUNDING, FloatArray, as_labels, plain, snap
 from clinometer.statistics.intervals.flips import flip_test
@@ -45,7 +46,7 @@ from clinometer.statistics.significance import holm
 if TYPE_CHECKING:
     from clinometer.display.notebook import DataFrame
 
-BY_GROUP = ("r", "r_bias", "r_volatility")
+BY_GROUP = tuple(GROUP_RISKS)
 
 
 def compare(
@@ -132,12 +133,13 @@ def compare(
     values = dict(
         zip(MEASURES, np.array([one.value[:, -1] for one in found]).T, strict=True)
     )
-    exact = all(n is None for n in replies)
-    if exact and not grid.relative and shape[0] > 1:
-        values["R_between"], tests = _between(grids, clusters, pairs, joint)
-        for (i, j), tested in zip(pairs, tests, strict=True):
-            pair = models[i], models[j]
-            overall += _rows(pair, ("R_between",), (None,), tested, len(pairs))
+    sampled = any(n is not None for n in replies)
+    for risk in CONTEXT_RISKS:
+        if risk.compared and risk.is_measured(grid, sampled=sampled):
+            values[risk.name], tests = _of_means(risk, grids, clusters, pairs, joint)
+            for (i, j), tested in zip(pairs, tests, strict=True):
+                pair = models[i], models[j]
+                overall += _rows(pair, (risk.name,), (None,), tested, len(pairs))
     return Comparison(
         models=models,
         groups=grid.groups,
@@ -234,21 +236,25 @@ def _rows(
     ]
 
 
-def _between(
+def _of_means(
+    risk: Risk,
     grids: Sequence[PreferenceGrid],
     clusters: Sequence[object] | None,
     pairs: Sequence[tuple[int, int]],
     level: float,
 ) -> tuple[FloatArray, list[FloatArray]]:
-    """R_between of each model [M], and [4,1,1] of each pair: paired means over contexts."""
-    parts = [unit_means(grid, clusters) for grid in grids]
-    share, each = parts[0].share, np.stack([part.between for part in parts])
+    """Return a risk that is a mean over contexts, of each model [M], and the paired test of each
+    pair [4,1,1]."""
+    models = [unit_means(grid, [risk], clusters) for grid in grids]
+    shares = models[0].shares
+    values = np.stack([model.values[0] for model in models])
     first, second = np.array(pairs).T
-    d = (each[first] - each[second]).T
-    gap = snap(share @ d)
-    test = flip_test(gap, d, np.tile(share[:, None], len(pairs)), level=level)
+    differences = (values[first] - values[second]).T
+    gap = snap(shares @ differences)
+    weights = np.tile(shares[:, None], len(pairs))
+    test = flip_test(gap, differences, weights, level=level)
     tested = np.stack([gap, test.low, test.high, test.p_value])
-    return each @ share, [one[:, None, None] for one in tested.T]
+    return values @ shares, [pair[:, None, None] for pair in tested.T]
 
 
 def ranks_from_tests(

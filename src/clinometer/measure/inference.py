@@ -20,16 +20,17 @@ from typing import TYPE_CHECKING, Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
-from clinometer.measure.evidence import Evidence, by_unit, unit_numbers
+from clinometer.measure.evidence import Evidence
 from clinometer.measure.grid import (
     PreferenceArguments,
     PreferenceGrid,
     read_preferences,
 )
 from clinometer.measure.risk import GroupIntervals, RiskReport, decompose_grid
+from clinometer.measure.risks import MEASURES
 from clinometer.settings import LEVEL
 from clinometer.statistics.arrays import ROUNDING, BoolArray, FloatArray, snap
-from clinometer.statistics.estimate import Estimate, around
+from clinometer.statistics.estimate import Estimate
 from clinometer.statistics.intervals.flips import LEAST_FOR_NONE
 from clinometer.statistics.intervals.means import IntervalOfMeans, interval_of_means
 
@@ -326,110 +327,6 @@ def _symmetric_swing(
     return np.append(by_group(stretch[:-1], lean[:-1]), whole)
 
 
-# --- How much of R all groups share, and how much differs between them in the same context -------
-
-
-def group_split(
-    grid: PreferenceGrid,
-    *,
-    level: float | None = None,
-    clusters: Sequence[object] | None = None,
-) -> dict[str, Estimate]:
-    """Return R seen from the mean of the groups, by the names of a report; empty for one group, and
-    for groups that never meet in a context.
-
-    R_shared: the risk of a model that answers for every group as this one does for the average
-    group. R_between: the risk against the average group in the same context instead of the
-    reference.
-
-    With s̄(c) the mean of s(x,c) over the groups,
-
-    R_shared  = sum of w_c J(s̄(c)),
-    R_between = sum of w_x w_c J(s(x,c) - s̄(c)).
-
-    J is convex, so R_shared <= R; and J(a + b) <= J(a) + J(b), so R <= R_shared + R_between. The
-    two do not add up to R where a group leans the same way as the others, only more or less:
-    their sum exceeds R by at most R_between. docs/measure.md has the derivation.
-
-    Both are means over the contexts, without the small-sample bias of R^b. With a `level` they have
-    intervals; clusters as for `estimate_risks`.
-
-    >>> from clinometer.measure.grid import read_preferences
-    >>> p = np.array([[[0.8, 0.2]], [[0.6, 0.4]]])         # both lean, one more than the other
-    >>> {name: round(e.value, 3) for name, e in group_split(read_preferences(p)).items()}
-    {'R_shared': 0.4, 'R_between': 0.2}
-    """
-    if np.count_nonzero(grid.group_weights) < 2 or not _groups_meet(grid):
-        return {}
-    means = unit_means(grid, clusters)
-    return {
-        "R_shared": _mean_over_units(means.shared, means.share, level),
-        "R_between": _mean_over_units(means.between, means.share, level),
-    }
-
-
-def _mean_over_units(
-    values: FloatArray, share: FloatArray, level: float | None
-) -> Estimate:
-    """Return the mean of values [U] by share [U], with an interval if there is a level and units
-    enough."""
-    value = float(snap(np.array(share @ values)))
-    if level is None or 1 / float(share @ share) < LEAST_EFFECTIVE:
-        return Estimate(value)
-    interval = interval_of_means(values[:, None], share[:, None], level=level)
-    low = max(float(interval.low[0]), 0.0)
-    return around(value, low, float(interval.high[0]), level, "mean over contexts")
-
-
-def _groups_meet(grid: PreferenceGrid) -> bool:
-    """Return whether any context has two groups to compare."""
-    if grid.mask is None:
-        return True
-    groups_observed = grid.mask[grid.group_weights > 0].sum(axis=0)
-    return bool((groups_observed > 1).any())
-
-
-@dataclass(frozen=True, eq=False)
-class UnitMeans:
-    """Means over the cells of each unit, seen from the mean of the groups."""
-
-    share: FloatArray
-    """[U], the share of each unit in R's weight; sums to one."""
-
-    shared: FloatArray
-    """[U], means of J(s̄)."""
-
-    between: FloatArray
-    """[U], means of J(s - s̄)."""
-
-
-def unit_means(grid: PreferenceGrid, clusters: Sequence[object] | None) -> UnitMeans:
-    """Return the means of J(s̄) and of J(s - s̄) over each unit.
-
-    Cells have the same weights as in R: missing cells are left out of both means, and the
-    weights of a group are renormalised over the others.
-    """
-    J = grid.criterion
-    s = grid.stereotypes()
-    within_group, groups = grid.shares()
-    cell_weights = within_group * groups[:, None]
-    context_weights = cell_weights.sum(axis=0)
-    within_context = cell_weights / np.where(context_weights > 0, context_weights, 1.0)
-    mean_of_groups = np.einsum("xc,xcy->cy", within_context, s)
-    shared = J(mean_of_groups)
-    between = (within_context * J(s - mean_of_groups)).sum(axis=0)
-
-    units = unit_numbers(clusters, len(context_weights))
-    context_shares = context_weights / context_weights.sum()
-    share = by_unit(context_shares, units)
-    divisor = np.where(share > 0, share, 1.0)
-    return UnitMeans(
-        share=share,
-        shared=by_unit(context_shares * shared, units) / divisor,
-        between=by_unit(context_shares * between, units) / divisor,
-    )
-
-
 # --- Reports -------------------------------------------------------------------------------------
 
 
@@ -503,15 +400,16 @@ def report_of(
     ends = np.stack([risks.low, risks.high], axis=-1)
     ends = np.where(absence.any_reason[..., None], np.nan, ends)[:, :-1]
     r, r_bias, r_volatility = np.where(unobserved, np.nan, risks.value[:, :-1])
-    sampled = evidence.sampled
+    estimates = {
+        name: _estimate(risks, i, absence, sampled=evidence.sampled)
+        for i, name in enumerate(MEASURES)
+    }
     return replace(
         plain_report,
         r=r,
         r_bias=r_bias,
         r_volatility=r_volatility,
-        R=_estimate(risks, 0, absence, sampled=sampled),
-        R_bias=_estimate(risks, 1, absence, sampled=sampled),
-        R_volatility=_estimate(risks, 2, absence, sampled=sampled),
+        summary=estimates,
         intervals=GroupIntervals(ends[0], ends[1], ends[2], level),
     )
 

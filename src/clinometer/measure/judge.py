@@ -190,12 +190,10 @@ def calibrated_risks(
         found.append(np.append(parts, parts @ moved.groups[:, None], axis=1))
     arms = normal_reach(np.std(found, axis=0), level=level)
     report = report_of(grid, evidence, level=level, arms=arms)
-    R, steady, swing = (
-        replace(e, method=f"{e.method}, judge")
-        for e in (report.R, report.R_bias, report.R_volatility)
-    )
+    summary = {
+        name: replace(estimate, method=f"{estimate.method}, judge")
+        for name, estimate in report.summary.items()
+    }
     if clusters is not None:
         report = replace(report, n_eff=evidence.n_eff)
-    return replace(
-        report, R=R, R_bias=steady, R_volatility=swing, mean_stereotype=evidence.mean
-    )
+    return replace(report, summary=summary, mean_stereotype=evidence.mean)

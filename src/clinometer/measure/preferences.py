@@ -13,14 +13,17 @@ from clinometer.display.numbers import counted
 from clinometer.errors import SettingsError
 from clinometer.measure.bounds import RiskBounds, risk_bounds
 from clinometer.measure.components import CellMoments, Components, split_replies
+from clinometer.measure.context_means import mean_risks
 from clinometer.measure.criterion import Criterion
 from clinometer.measure.distribution import context_influence
 from clinometer.measure.evidence import Evidence
 from clinometer.measure.grid import PreferenceGrid, read_preferences
-from clinometer.measure.inference import group_split, report_of
+from clinometer.measure.inference import report_of
 from clinometer.measure.leaning import GroupLean, leaning_groups
 from clinometer.measure.risk import RiskReport, decompose_grid
+from clinometer.measure.risks import RISKS
 from clinometer.statistics.arrays import BoolArray, FloatArray
+from clinometer.statistics.estimate import Estimate
 
 if TYPE_CHECKING:
     from clinometer.display.notebook import DataFrame
@@ -126,29 +129,23 @@ class Preferences:
         return self.labels[name]
 
     def decompose(self) -> RiskReport:
-        """The risks of these preferences, as the equations define them."""
-        return self._with_split(decompose_grid(self.grid))
+        """Return the risks of these preferences, as the equations define them."""
+        return self._with_context_means(decompose_grid(self.grid))
 
-    def _with_split(self, report: RiskReport, **sampling: Any) -> RiskReport:
-        """The report with the share of R that the groups have in common. Left out where answers
-        were sampled, whose counting noise would look like a difference between the groups, and
-        where the reference is the mean of the groups, from which all of R is a difference."""
-        if self.answers is not None or self.grid.relative:
-            return report
-        split = group_split(self.grid, **sampling)
-        if not split:
-            return report
-        R, shared = report.R, split["R_shared"]
-        if (
-            R.low is not None
-            and R.high is not None
-            and shared.low is not None
-            and shared.high is not None
-        ):  # R_shared is at most R
-            low = min(shared.low, R.low)
-            high = max(shared.value, min(shared.high, R.high))
-            shared = replace(shared, low=low, high=high)
-        return replace(report, R_shared=shared, R_between=split["R_between"])
+    def _with_context_means(self, report: RiskReport, **sampling: Any) -> RiskReport:
+        """Return the report with the risks that are means over contexts, where they are measured.
+
+        Answers that were sampled have no share that the groups have in common: counting noise
+        would look like a difference between the groups. Nor has it a reference that is the mean of
+        the groups, from which all of R is a difference.
+        """
+        sampled = self.answers is not None
+        summary = dict(report.summary)
+        means = mean_risks(self.grid, sampled=sampled, **sampling)
+        for name, estimate in means.items():
+            limit = RISKS[name].at_most
+            summary[name] = _at_most(estimate, summary[limit]) if limit else estimate
+        return replace(report, summary=summary)
 
     def estimate(
         self, *, level: float = 0.95, clusters: str | None = None
@@ -163,7 +160,7 @@ class Preferences:
         report = report_of(self.grid, evidence, level=level)
         if clusters is not None:
             report = replace(report, n_eff=evidence.n_eff)
-        return self._with_split(report, level=level, clusters=labels)
+        return self._with_context_means(report, level=level, clusters=labels)
 
     def leans(
         self, *, level: float = 0.95, clusters: str | None = None, known: bool = False
@@ -284,3 +281,14 @@ class Preferences:
         return np.array_equal(self.values, other.values, equal_nan=True) and all(
             np.array_equal(getattr(self, name), getattr(other, name)) for name in names
         )
+
+
+def _at_most(estimate: Estimate, limit: Estimate) -> Estimate:
+    """Return an estimate with its interval inside that of a risk that it cannot exceed."""
+    if estimate.low is None or estimate.high is None:
+        return estimate
+    if limit.low is None or limit.high is None:
+        return estimate
+    low = min(estimate.low, limit.low)
+    high = max(estimate.value, min(estimate.high, limit.high))
+    return replace(estimate, low=low, high=high)

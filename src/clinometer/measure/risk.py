@@ -1,22 +1,26 @@
-"""Discrimination risk and its components, bias and volatility (Eq. 3 to 7), for any norm; beside
-them the metrics that A.2 finds wanting, system bias and deviation."""
+"""Discrimination risk and its components, bias and volatility (Eq. 3 to 7), for any norm.
+
+Beside them stand the metrics that A.2 finds wanting, system bias and deviation.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from clinometer.display.notebook import frame, titled_html
-from clinometer.display.numbers import MISSING, SYMBOLS, TITLES, between, counted, show
+from clinometer.display.numbers import MISSING, between, counted, show
 from clinometer.measure.criterion import Criterion
 from clinometer.measure.grid import (
     PreferenceArguments,
     PreferenceGrid,
     read_preferences,
 )
+from clinometer.measure.risks import GROUP_RISKS, MEASURES, RISKS
 from clinometer.statistics.arrays import (
     ROUNDING,
     FloatArray,
@@ -35,7 +39,7 @@ if TYPE_CHECKING:
 
 def decompose(
     p: ArrayLike | DataFrame,
-    **given: Unpack[PreferenceArguments],
+    **arguments: Unpack[PreferenceArguments],
 ) -> RiskReport:
     """Split the discrimination risk of preferences into bias risk and volatility risk.
 
@@ -75,37 +79,45 @@ def decompose(
     >>> [round(e.value, 12) for e in (report.R, report.R_bias, report.R_volatility)]
     [0.2, 0.0, 0.2]
     """
-    return decompose_grid(read_preferences(p, **given))
+    return decompose_grid(read_preferences(p, **arguments))
 
 
 def decompose_grid(grid: PreferenceGrid) -> RiskReport:
-    """`decompose` of preferences that have been read, in one pass over them, in blocks."""
-    criterion, X, K = grid.criterion, grid.shape[0], len(grid.categories)
-    total, square, risk, mean = np.zeros(X), np.zeros(X), np.zeros(X), np.zeros((X, K))
+    """Split the risk of preferences that have been read, in blocks of cells: see `decompose`."""
+    criterion = grid.criterion
+    X = grid.shape[0]
+    K = len(grid.categories)
+    total = np.zeros(X)
+    total_of_squares = np.zeros(X)
+    risk = np.zeros(X)
+    mean = np.zeros((X, K))
     for rows, columns in blocks(grid.shape, depth=K):
         s = grid.stereotypes(rows, columns)
-        w = grid.cell_weights(rows, columns)
-        total[rows] += w.sum(axis=1)
-        square[rows] += (w * w).sum(axis=1)
-        risk[rows] += (w * criterion(s)).sum(axis=1)
+        weights = grid.cell_weights(rows, columns)
+        total[rows] += weights.sum(axis=1)
+        total_of_squares[rows] += (weights * weights).sum(axis=1)
+        risk[rows] += (weights * criterion(s)).sum(axis=1)
         for y in range(K):
-            mean[rows, y] += (w * s[..., y]).sum(axis=1)
+            mean[rows, y] += (weights * s[..., y]).sum(axis=1)
+
     observed = total > 0
-    weights = grid.observed_weights(observed)
     divisor = np.where(observed, total, np.nan)
     mean /= divisor[:, None]
     r = snap(risk / divisor, grid.tolerance)
     r_bias = snap(criterion(mean), grid.tolerance)
     r_volatility = snap(r - r_bias, grid.tolerance)
-    R, R_bias, R_volatility = (
-        Estimate(weighted_mean(part, weights)) for part in (r, r_bias, r_volatility)
-    )
+
+    group_weights = grid.observed_weights(observed)
+    summary = {
+        name: Estimate(weighted_mean(of_groups, group_weights))
+        for name, of_groups in zip(MEASURES, (r, r_bias, r_volatility), strict=True)
+    }
     n_eff_by_group = np.full(X, np.nan)
-    np.divide(total * total, square, out=n_eff_by_group, where=observed)
+    np.divide(total * total, total_of_squares, out=n_eff_by_group, where=observed)
     if len(grid.context_weights) == 1 and not grid.missing_cells:
         n_eff = effective_size(grid.context_weights[0])
     else:
-        n_eff = weighted_mean(n_eff_by_group, weights)
+        n_eff = weighted_mean(n_eff_by_group, group_weights)
     return RiskReport(
         groups=grid.groups,
         categories=grid.categories,
@@ -114,9 +126,7 @@ def decompose_grid(grid: PreferenceGrid) -> RiskReport:
         r_volatility=r_volatility,
         mean_stereotype=mean,
         group_weights=grid.group_weights,
-        R=R,
-        R_bias=R_bias,
-        R_volatility=R_volatility,
+        summary=summary,
         n_contexts=grid.contexts_asked,
         n_eff=n_eff,
         n_eff_by_group=n_eff_by_group,
@@ -127,8 +137,10 @@ def decompose_grid(grid: PreferenceGrid) -> RiskReport:
 
 
 def system_bias(grid: PreferenceGrid) -> FloatArray:
-    """[X,Y], mean of p over contexts less the reference (A.2): 0 for a model that is fair on
-    average, however far it swings. For two categories and an even reference it is ± r^b / 2.
+    """Return the mean of p over contexts less the reference [X,Y] (A.2).
+
+    It is 0 for a model that is fair on average, however far it swings. For two categories and an
+    even reference it is ± r^b / 2.
 
     >>> M1, M2 = [[0.6, 0.4]] * 3, [[0.5, 0.5], [0.35, 0.65], [0.65, 0.35]]
     >>> [round(abs(float(system_bias(read_preferences(m))[0, 0])), 12) for m in (M1, M2)]
@@ -138,8 +150,10 @@ def system_bias(grid: PreferenceGrid) -> FloatArray:
 
 
 def deviation(grid: PreferenceGrid) -> FloatArray:
-    """[X,Y], mean over contexts of the distance from the reference, as a share of it (A.2). For two
-    categories and an even reference it is r: it does not tell a lean from a swing.
+    """Return the mean distance from the reference, as a share of the reference [X,Y] (A.2).
+
+    The mean is over contexts. For two categories and an even reference it is r: it does not tell a
+    lean from a swing.
 
     >>> M1, M2 = [[0.6, 0.4]] * 3, [[0.5, 0.5], [0.35, 0.65], [0.65, 0.35]]
     >>> [round(float(deviation(read_preferences(m))[0, 0]), 12) for m in (M1, M2)]
@@ -163,51 +177,62 @@ class GroupIntervals:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RiskReport:
-    """Risks per group and overall, as `decompose` gives them. Arrays are read-only.
-
-    Attributes:
-        groups, categories: labels, X and Y of them.
-        r, r_bias, r_volatility: [X], Eq. 3, 5, 6; NaN for missing groups.
-        mean_stereotype: [X,Y], mean of s over contexts on the scale of the risks: r_bias is J
-            of it.
-        group_weights: [X], sum to one over all groups; R renormalises over the observed ones.
-        R, R_bias, R_volatility: Eq. 4 and 7.
-        n_contexts: contexts with an observed cell.
-        n_eff: effective number of contexts; n_eff_by_group: [X], over observed cells.
-        missing_cells: cells that the mask excludes.
-        missing_groups: groups without any observed weight; they have no risk.
-        criterion: what R is a measure of, and on what scale.
-        intervals: of the groups' risks, once they have been computed.
-        R_shared, R_between: the risk that all groups share, and the risk that differs between
-            them (see `group_split`); None for a single group.
-    """
+    """Risks per group and overall, as `decompose` gives them. Arrays are read-only."""
 
     groups: tuple[str, ...]
+    """The labels of X groups."""
+
     categories: tuple[str, ...]
+    """The labels of Y categories."""
+
     r: FloatArray
+    """[X], Eq. 3; NaN for missing groups, as r_bias and r_volatility are."""
+
     r_bias: FloatArray
+    """[X], Eq. 5."""
+
     r_volatility: FloatArray
+    """[X], Eq. 6."""
+
     mean_stereotype: FloatArray
+    """[X,Y], mean of s over contexts on the scale of the risks: r_bias is J of it."""
+
     group_weights: FloatArray
-    R: Estimate
-    R_bias: Estimate
-    R_volatility: Estimate
+    """[X], sum to one over all groups; R renormalises over the observed ones."""
+
+    summary: Mapping[str, Estimate]
+    """The risks of all groups by their names, in the order of `RISKS`: those of the decomposition
+    and, where they are measured, those that are means over contexts."""
+
     n_contexts: int
+    """Contexts with an observed cell."""
+
     n_eff: float
+    """The effective number of contexts."""
+
     n_eff_by_group: FloatArray
+    """[X], over the observed cells of each group."""
+
     missing_cells: int
+    """Cells that the mask excludes."""
+
     missing_groups: tuple[str, ...]
+    """Groups without any observed weight; they have no risk."""
+
     criterion: Criterion
+    """What R is a measure of, and on what scale."""
+
     intervals: GroupIntervals | None = None
-    R_shared: Estimate | None = None
-    R_between: Estimate | None = None
+    """Of the groups' risks, once they have been computed."""
 
     def __post_init__(self) -> None:
         """Make the arrays unwritable."""
-        for part in filter(None, (self, self.intervals)):
-            for value in vars(part).values():
-                if isinstance(value, np.ndarray):
-                    read_only(value)
+        arrays = [*vars(self).values()]
+        if self.intervals is not None:
+            arrays += vars(self.intervals).values()
+        for value in arrays:
+            if isinstance(value, np.ndarray):
+                read_only(value)
 
     def __repr__(self) -> str:
         size = f"{counted(len(self.groups), 'group')}, {counted(self.n_contexts, 'context')}"
@@ -215,30 +240,55 @@ class RiskReport:
 
     @property
     def shown(self) -> str:
-        """The three numbers with their intervals, in one line."""
+        """Return the three numbers with their intervals, in one line."""
         return f"R {self.R!r}, bias {self.R_bias!r}, volatility {self.R_volatility!r}"
 
     @property
+    def R(self) -> Estimate:  # noqa: N802  # the name of the mathematics
+        """Return the discrimination risk (Eq. 4)."""
+        return self.summary["R"]
+
+    @property
+    def R_bias(self) -> Estimate:  # noqa: N802
+        """Return the bias risk (Eq. 7)."""
+        return self.summary["R_bias"]
+
+    @property
+    def R_volatility(self) -> Estimate:  # noqa: N802
+        """Return the volatility risk (Eq. 7)."""
+        return self.summary["R_volatility"]
+
+    @property
+    def R_shared(self) -> Estimate | None:  # noqa: N802
+        """Return the risk that all groups share; None where it is not measured."""
+        return self.summary.get("R_shared")
+
+    @property
+    def R_between(self) -> Estimate | None:  # noqa: N802
+        """Return the risk that differs between the groups; None where it is not measured."""
+        return self.summary.get("R_between")
+
+    @property
+    def decomposition(self) -> RiskReport:
+        """Return the report without the risks that are means over contexts."""
+        return replace(self, summary={name: self.summary[name] for name in MEASURES})
+
+    @property
     def leaning(self) -> tuple[str | None, ...]:
-        """The favoured category of each group: the largest mean stereotype.
+        """Return the favoured category of each group: the largest mean stereotype.
 
         None for a missing group, and for a tie within 1e-12 (times the size of the largest).
         """
-        top = self.mean_stereotype.max(axis=1, keepdims=True)
-        near = self.mean_stereotype >= top - ROUNDING * np.maximum(1.0, np.abs(top))
+        largest = self.mean_stereotype.max(axis=1, keepdims=True)
+        tolerance = ROUNDING * np.maximum(1.0, np.abs(largest))
+        is_largest = self.mean_stereotype >= largest - tolerance
         return tuple(
             self.categories[int(row.argmax())] if row.sum() == 1 else None
-            for row in near
+            for row in is_largest
         )
 
-    @property
-    def summary(self) -> dict[str, Estimate]:
-        """R, R_bias, R_volatility and, where they are known, R_shared and R_between."""
-        names = ("R", "R_bias", "R_volatility", "R_shared", "R_between")
-        return {name: one for name in names if (one := getattr(self, name)) is not None}
-
     def groups_table(self) -> list[dict[str, Any]]:
-        """One plain row per group, as in groups.parquet; None where there is no number."""
+        """Return one plain row per group, as in groups.parquet; None where there is no number."""
         leaning = self.leaning
         rows = []
         for x, group in enumerate(self.groups):
@@ -246,68 +296,67 @@ class RiskReport:
                 "group": group,
                 "weight": float(self.group_weights[x]),
             }
-            for name in ("r", "r_bias", "r_volatility"):
-                bounds = (
-                    None if self.intervals is None else getattr(self.intervals, name)[x]
-                )
+            for name in GROUP_RISKS:
                 row[name] = plain(getattr(self, name)[x])
-                row[f"{name}_low"] = None if bounds is None else plain(bounds[0])
-                row[f"{name}_high"] = None if bounds is None else plain(bounds[1])
-            rows.append({**row, "leaning": leaning[x]})
+                row[f"{name}_low"] = None
+                row[f"{name}_high"] = None
+                if self.intervals is not None:
+                    low, high = getattr(self.intervals, name)[x]
+                    row[f"{name}_low"] = plain(low)
+                    row[f"{name}_high"] = plain(high)
+            row["leaning"] = leaning[x]
+            rows.append(row)
         return rows
 
     def to_dict(self) -> dict[str, Any]:
-        """The report as plain values for JSON: no NaN, no infinity (k = inf is "inf")."""
+        """Return the report as plain values for JSON: no NaN, no infinity (k = inf is "inf")."""
         return {
-            "summary": {name: one.to_dict() for name, one in self.summary.items()},
+            "summary": {
+                name: estimate.to_dict() for name, estimate in self.summary.items()
+            },
             "groups": self.groups_table(),
             "categories": list(self.categories),
             "mean_stereotype": [
-                [plain(v) for v in row] for row in self.mean_stereotype
+                [plain(s) for s in row] for row in self.mean_stereotype
             ],
             "n_contexts": self.n_contexts,
             "n_eff": self.n_eff,
-            "n_eff_by_group": [plain(v) for v in self.n_eff_by_group],
+            "n_eff_by_group": [plain(size) for size in self.n_eff_by_group],
             "missing_cells": self.missing_cells,
             "missing_groups": list(self.missing_groups),
             **self.criterion.to_dict(),
         }
 
     def to_pandas(self) -> DataFrame:
-        """One row per group, as in groups.parquet."""
+        """Return one row per group, as in groups.parquet."""
         return frame(self.groups_table())
 
     def _repr_html_(self) -> str:
-        """What a notebook shows."""
+        """Return what a notebook shows."""
         return self.to_html("Risks")
 
     def to_html(self, title: str) -> str:
-        """The numbers and the groups with the highest risk under a title; all of it escaped."""
-        each = zip(
-            TITLES.values(), (self.R, self.R_bias, self.R_volatility), strict=True
-        )
-        top = [
-            [
-                name,
-                show(e.value, "risk"),
-                between(e.low, e.high, to=" to ", missing=MISSING),
-            ]
-            for name, e in each
-        ]
-        measures = ("r", "r_bias", "r_volatility")
-        seen = [row for row in self.groups_table() if row["r"] is not None]
-        rows = [
-            [
-                row["group"],
-                *(show(row[m], "risk") for m in measures),
-                show(row["leaning"], "text"),
-            ]
-            for row in sorted(seen, key=lambda row: -row["r"])
-        ]
+        """Return the numbers and the groups, highest risk first, under a title; all is escaped."""
+        return self._summary_html(title) + self._groups_html()
+
+    def _summary_html(self, title: str) -> str:
+        rows = []
+        for name in MEASURES:
+            estimate = self.summary[name]
+            interval = between(estimate.low, estimate.high, to=" to ", missing=MISSING)
+            rows.append([RISKS[name].title, show(estimate.value, "risk"), interval])
+        return titled_html(title, ["risk", "value", "interval"], rows)
+
+    def _groups_html(self) -> str:
+        groups = [row for row in self.groups_table() if row["r"] is not None]
+        groups.sort(key=lambda row: -row["r"])
+        rows = []
+        for group in groups:
+            risks = [show(group[name], "risk") for name in GROUP_RISKS]
+            rows.append([group["group"], *risks, show(group["leaning"], "text")])
+        symbols = [risk.symbol for risk in GROUP_RISKS.values()]
         note = f"{self.n_contexts:,} contexts, {self.n_eff:,.1f} effective"
         if self.missing_cells:
             note += f", {self.missing_cells:,} cells missing"
-        headings = ["group", *(SYMBOLS[m] for m in measures), "leans to"]
-        return titled_html(title, ["risk", "value", "interval"], top) + titled_html(
-            "The highest risks", headings, rows, note
-        )
+        headings = ["group", *symbols, "leans to"]
+        return titled_html("The highest risks", headings, rows, note)

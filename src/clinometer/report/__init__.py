@@ -1,9 +1,9 @@
 """Pages, charts and tables about runs; reads run folders, never a model."""
 
-from clinometer.display.table import Table
 from clinometer.report.figure import Figure
 from clinometer.report.page import Extra, render_report, run_figure, write_report
 from clinometer.runs.folder.recover import LoadedRun, open_run, open_runs
+from clinometer.tables import Table
 
 __all__ = [
     "Extra",

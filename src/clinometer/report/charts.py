@@ -23,8 +23,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from clinometer.display.numbers import HEADINGS, TITLES
 from clinometer.display.text import brief, visible
+from clinometer.measure.risks import HEADINGS, MEASURES, RISKS
 
 # --- How every chart looks: one palette, light and dark, and the few rules of type and line -------
 
@@ -802,7 +802,8 @@ def regression(
 
 # --- Several models side by side ------------------------------------------------------------------
 
-_TITLES = {**HEADINGS, **TITLES}
+_TITLES = {name: RISKS[name].title for name in MEASURES}
+_PANELS = HEADINGS | _TITLES
 _INKS = {"R": INK, "R_bias": BIAS, "R_volatility": VOLATILITY}
 
 
@@ -817,7 +818,7 @@ def risks(
     """
     rows = []
     for row in table.to_dict("records"):
-        for measure, title in TITLES.items():
+        for measure, title in _TITLES.items():
             ends = {
                 end: row.get(f"{measure}_{end}") for end in _ENDS if "range" not in end
             }
@@ -828,7 +829,7 @@ def risks(
                 "pale": row.get("pale") is True,
             }
             rows.append({**named, "value": row[measure], **ends, "text": text})
-    each = zip(TITLES.values(), about, _INKS.values(), strict=True)
+    each = zip(_TITLES.values(), about, _INKS.values(), strict=True)
     panels = [Panel(title, words, ink) for title, words, ink in each]
     return points(pd.DataFrame(rows), panels=panels, width=width)
 
@@ -841,14 +842,14 @@ def differences(table: pd.DataFrame, *, width: int = WIDE) -> Spec:
     """
     frame = table.astype({"low": float, "high": float}).rename(columns={"pair": "name"})
     frame = frame.sort_values(
-        "measure", key=lambda m: m.map([*_TITLES].index), kind="stable"
+        "measure", key=lambda m: m.map([*_PANELS].index), kind="stable"
     )
     spans = [
         _span(low, high, "+.3f") for low, high in frame[["low", "high"]].to_numpy()
     ]
     frame = frame.assign(
         clear=(frame["low"] > 0) | (frame["high"] < 0) | frame["low"].isna(),
-        panel=frame["measure"].map(_TITLES),
+        panel=frame["measure"].map(_PANELS),
         ink=INK,
         text=frame["value"].map("{:+.3f}".format) + spans,
     )
@@ -964,14 +965,14 @@ def trend(table: pd.DataFrame, *, x_title: str, width: int = WIDE) -> Spec:
     of one series are joined by a line. R has the number of its model, and a key the names.
     """
     narrow = is_narrow(width)
-    part, series = table["measure"].map(TITLES), table.get("series", "")
+    part, series = table["measure"].map(_TITLES), table.get("series", "")
     frame = table.assign(
         part=part,
         label=[brief(name, 22) for name in table["name"]],
         line=part + (series if isinstance(series, str) else series.astype(str)),
     )
     frame = described(frame, "{label}: {part} {value:.3f}")
-    drawn = {TITLES[m]: ink for m, ink in _INKS.items() if m in set(frame["measure"])}
+    drawn = {_TITLES[m]: ink for m, ink in _INKS.items() if m in set(frame["measure"])}
     colour = n(
         "part",
         legend={"offset": OVER_TITLE, "columns": 2 if narrow else 3},

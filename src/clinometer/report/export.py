@@ -8,16 +8,17 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import cast
 
-from clinometer.display.numbers import MEASURES, SYMBOLS, between, counted, risk
-from clinometer.display.table import Cell, Table
+from clinometer.display.numbers import between, counted, risk
 from clinometer.display.text import one_line, plain_records
 from clinometer.errors import RunError, SettingsError
 from clinometer.extras import require
+from clinometer.measure.risks import MEASURES, RISKS
 from clinometer.report.figure import Figure
 from clinometer.runs import Run
 from clinometer.storage.atomic import output_file
 from clinometer.storage.rows import csv_text
 from clinometer.storage.untrusted import folder_name
+from clinometer.tables import Cell, Table
 
 #: Endings of --out: one page; its tables in one file (md, tex, json) or each in one (csv); a file
 #: for each chart (svg, png).
@@ -208,10 +209,10 @@ def write_files(files: Mapping[Path, bytes]) -> None:
 # --- The card of a model on the Hub ---------------------------------------------------------------
 
 NAMES = {
-    "R": "Discrimination risk R",
-    "R_bias": f"Bias risk {SYMBOLS['R_bias']}",
-    "R_volatility": f"Volatility risk {SYMBOLS['R_volatility']}",
+    name: f"{RISKS[name].full_name.capitalize()} {RISKS[name].symbol}"
+    for name in MEASURES
 }
+"""The risks as a card has them."""
 
 
 SECTION = re.compile(

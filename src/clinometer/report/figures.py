@@ -15,12 +15,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from clinometer.display.numbers import AXES, MEASURES, p_relation, percent, show
+from clinometer.display.numbers import p_relation, percent, show
 from clinometer.display.text import brief
 from clinometer.errors import SettingsError
 from clinometer.measure import Comparison, Estimate, Preferences, reference_risks
 from clinometer.measure.distribution import stereotype_sample, weighted_density
 from clinometer.measure.leaning import GroupLean
+from clinometer.measure.risks import GROUP_RISKS, MEASURES
 from clinometer.report import charts
 from clinometer.report.cell_statistics import CellStatistics
 from clinometer.report.charts import (
@@ -806,7 +807,7 @@ def factor_figure(
     """
     name, measured = (
         FACTOR_NAMES.get(factor, factor.replace("_", " ")),
-        AXES.get(measure, measure),
+        GROUP_RISKS[measure].axis if measure in GROUP_RISKS else measure,
     )
     fit = regress(y, {factor: x}, weights=weights, y_se=y_se)
     slope = fit[factor]
@@ -829,7 +830,7 @@ def factor_figure(
     line = regression_line(y, x, points=table["x"], weights=weights, y_se=y_se)
     size = None if weights is None else "people employed, thousands"
     return Figure(
-        key=f"{'factor' if measure in AXES else 'lean'}-{factor.replace('_', '-')}",
+        key=f"{'factor' if measure in GROUP_RISKS else 'lean'}-{factor.replace('_', '-')}",
         title=title,
         caption=(
             f"One point per group{f', sized by {size}' if size else ''}; line: weighted least "

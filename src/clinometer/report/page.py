@@ -18,11 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clinometer.display.numbers import between, counted, percent, risk
-from clinometer.display.table import Table
 from clinometer.display.text import brief, plain, proper, visible
 from clinometer.errors import ClinometerError, SettingsError
 from clinometer.measure import Estimate
 from clinometer.measure.criterion import CRITERIA
+from clinometer.measure.risks import CONTEXT_RISKS, MEASURES, RISKS
 from clinometer.report import figures, tables
 from clinometer.report.cell_statistics import (
     Example,
@@ -52,6 +52,7 @@ from clinometer.runs.folder.recover import (
 )
 from clinometer.runs.nouns import asks, context_noun, group_noun, noun_of
 from clinometer.runs.protocol import protocol_sentences
+from clinometer.tables import Table
 from clinometer.topics.prompt import english_article
 
 T = TypeVar("T")
@@ -615,13 +616,12 @@ def chips(run: Run) -> tuple[Chip, ...]:
     """The numbers of a run and their evidence, for the line above the explorer: lean, swing and
     dice of replies, R and its two components of words."""
     listed = _parts_chips(run) or _risk_chips(run)
-    if (e := run.risks.R_between) is not None and not run.preferences.grid.relative:
-        about = (
-            f"How far groups differ from each other in the same {context_noun(run)}."
-        )
-        listed.append(
-            Chip("between groups", risk(e.value), between(e.low, e.high), "", about)
-        )
+    for mean in CONTEXT_RISKS:
+        e = run.risks.summary.get(mean.name)
+        if e is not None and mean.meaning and not run.preferences.grid.relative:
+            about = mean.meaning.format(context=context_noun(run))
+            ends = between(e.low, e.high)
+            listed.append(Chip(mean.label, risk(e.value), ends, "", about))
     if (placebo := run.record.placebo) is not None:
         scale = 1 if run.risks.criterion.points else 100
         about = "How far an edit that should not matter moves the answer, beside another group."
@@ -660,26 +660,11 @@ def _risk_chips(run: Run) -> list[Chip]:
     """R and its two parts, in points of a scale if there is one, and what shuffled words give."""
     report, noun = run.risks, context_noun(run)
     unit = report.criterion.length if report.criterion.points else 1.0
-    named = [
-        (
-            "R",
-            report.R,
-            "r",
-            "Risk R: how far an average answer is from the reference.",
-        ),
-        (
-            "steady lean",
-            report.R_bias,
-            "b",
-            f"Bias risk: what remains when {noun}s are averaged.",
-        ),
-        (
-            "swing",
-            report.R_volatility,
-            "v",
-            f"Volatility risk: what changes with the {noun}.",
-        ),
-    ]
+    named = []
+    for measure, kind in zip(MEASURES, ("r", "b", "v"), strict=True):
+        part = RISKS[measure]
+        about = part.meaning.format(context=noun)
+        named.append((part.label, report.summary[measure], kind, about))
     if run.record.floor is not None:
         about = "R of the same words, shuffled between the categories: what the lists alone give."
         named.append(("shuffled words", run.record.floor.R, "c", about))

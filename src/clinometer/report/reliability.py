@@ -11,7 +11,6 @@ from typing import Any
 import pandas as pd
 
 from clinometer.display.numbers import between, counted, risk
-from clinometer.display.table import Table
 from clinometer.display.text import brief
 from clinometer.errors import ClinometerError
 from clinometer.reliability.run import (
@@ -29,6 +28,7 @@ from clinometer.report.page import Chip, Strip, span
 from clinometer.report.tables import settings_table
 from clinometer.statistics.estimate import Estimate, around
 from clinometer.storage.untrusted import read_json
+from clinometer.tables import Table
 
 _ROWS = 16  # statements on the first screen
 _LISTED = 40  # statements whose versions are listed

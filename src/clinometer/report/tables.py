@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from clinometer.display.numbers import HEADINGS
-from clinometer.display.table import COLUMNS, Table
 from clinometer.measure import Comparison
 from clinometer.measure.comparison import Difference
+from clinometer.measure.risks import HEADINGS
 from clinometer.report.cell_statistics import CellStatistics
 from clinometer.report.figures import (
     distances,
@@ -26,6 +25,7 @@ from clinometer.runs.compare import resampling_note
 from clinometer.runs.findings import factor_notes, resampled
 from clinometer.runs.folder.recover import LoadedRun
 from clinometer.statistics.estimate import with_ends
+from clinometer.tables import COLUMNS, Table
 
 
 def risks_table(opened: Sequence[LoadedRun]) -> Table:

@@ -139,7 +139,7 @@ def calibrate(
         agreement=confusion.agreement,
         kappa=confusion.kappa,
         groups_alike=groups_alike,
-        summary=SummaryRecord(**report.summary),
+        summary=SummaryRecord.model_validate(report.summary),
     )
     run.record.calibration = record
     if run.path is not None:

@@ -9,12 +9,13 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from clinometer.display.numbers import IN_SENTENCES, counted, p_relation, risk, show
+from clinometer.display.numbers import counted, p_relation, risk, show
 from clinometer.display.text import brief
 from clinometer.errors import ClinometerError, RunError, SettingsError
 from clinometer.measure import Comparison, Estimate, Preferences
 from clinometer.measure import compare as compare_arrays
 from clinometer.measure.comparison import Difference, compare_unpaired
+from clinometer.measure.risks import RISKS
 from clinometer.runs.findings import (
     NAMED,
     UNDECIDED,
@@ -470,7 +471,7 @@ def _of_all(comparison: Comparison, pairs: Sequence[Difference]) -> Finding:
 def difference(d: Difference, comparison: Comparison) -> Finding:
     """How far two models differ in one risk, and whether that is clear after the correction for
     all pairs."""
-    what, a, b = IN_SENTENCES[d.measure], brief(d.a, 40), brief(d.b, 40)
+    what, a, b = RISKS[d.measure].in_sentences, brief(d.a, 40), brief(d.b, 40)
     words, who = {"measure": d.measure}, (d.a, d.b)
     number = with_interval(d, comparison.level)
     if number is None:

@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from clinometer.display.numbers import (
-    IN_SENTENCES,
     between,
     counted,
     p_relation,
@@ -35,6 +34,7 @@ from clinometer.measure import Estimate, Preferences, RiskReport
 from clinometer.measure.components import Components
 from clinometer.measure.factors import FactorShares
 from clinometer.measure.leaning import GroupLean
+from clinometer.measure.risks import RISKS
 from clinometer.runs.folder.record import FloorRecord, RunRecord
 from clinometer.runs.nouns import (
     context_noun,
@@ -953,7 +953,7 @@ def shuffled(f: Facts) -> Finding | None:
         return f.said("shuffled", text, "cannot tell", numbers=numbers)
     above = {"R": floor.p <= CHANCE, "R_bias": bias > (floor.R_bias.high or 0.0)}
     R_is, bias_is = (
-        f"{IN_SENTENCES[name]} {risk(value)} is {'above' if above[name] else 'not above'}"
+        f"{RISKS[name].in_sentences} {risk(value)} is {'above' if above[name] else 'not above'}"
         for name, value in (("R", R), ("R_bias", bias))
     )
     text = (

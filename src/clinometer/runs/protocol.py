@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from clinometer.contexts import ContextSet
 from clinometer.errors import SettingsError, first_problem
+from clinometer.measure.risks import RISKS
 from clinometer.models import ModelSource, ModelSpec, revision_of
 from clinometer.models.catalog.pretrained import cached
 from clinometer.models.catalog.spec import asked_name, on_this_machine
@@ -79,7 +80,7 @@ class Protocol(BaseModel):
     contexts: str | None = None
     contexts_sha256: str
     labels_sha256: str
-    measures: list[str] = ["R", "R_bias", "R_volatility", "R_shared", "R_between"]
+    measures: list[str] = list(RISKS)
     fail_above: list[str] = []
     fail_on: str = "low"
     tests: list[str] = []

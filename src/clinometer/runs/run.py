@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from clinometer.display.numbers import MEASURES
 from clinometer.errors import RunError
 from clinometer.measure import Estimate, Preferences, RiskReport
 from clinometer.measure.components import Components
 from clinometer.measure.factors import factor_shares
 from clinometer.measure.leaning import GroupLean
+from clinometer.measure.risks import MEASURES
 from clinometer.runs.answers import answered_groups, other_record
 from clinometer.runs.findings import Finding, run_findings
 from clinometer.runs.folder.folder import (
@@ -66,14 +66,14 @@ class Run:
         # A reference model is known, not estimated, and what its groups share depends only on how
         # it is represented.
         report = (
-            replace(preferences.decompose(), R_shared=None, R_between=None)
+            preferences.decompose().decomposition
             if known
             else preferences.estimate(**settings.inference())
         )
         words = {} if record.words is None else record.words.counts
         found: dict[str, Any] = {
             "status": "finished",
-            "summary": SummaryRecord(**report.summary),
+            "summary": SummaryRecord.model_validate(report.summary),
             "criterion": report.criterion.to_dict(),
             "n_eff": report.n_eff,
             "counts": {**preferences.counts(), **words, **record.replies},

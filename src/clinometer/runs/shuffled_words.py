@@ -7,14 +7,15 @@ others. Risks are informative only compared with those of shuffled words.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from clinometer.measure import PreferenceGrid, Preferences, preference
-from clinometer.measure.inference import group_split
+from clinometer.measure.context_means import unit_means
 from clinometer.measure.risk import decompose_grid
+from clinometer.measure.risks import CONTEXT_RISKS, MEASURES
 from clinometer.runs.folder.record import FloorRecord
 from clinometer.runs.scores import word_counts
 from clinometer.runs.stored_scores import stored_cells
@@ -24,6 +25,9 @@ from clinometer.statistics.intervals.percentile import central_interval
 
 if TYPE_CHECKING:
     from clinometer.runs.run import Run
+
+COMPARED_MEANS = tuple(risk for risk in CONTEXT_RISKS if risk.compared)
+"""The means over contexts that are measured with shuffled words, too."""
 
 SHUFFLES = 99
 """How often the words are shuffled."""
@@ -55,27 +59,19 @@ def word_floor(run: Run) -> FloorRecord:
     grid = replace(part, context_weights=weights[contexts]).grid
     counts = [word_counts(run.record), *shuffled_counts(run, SHUFFLES, 0, mean)]
     risks = _risks_of_lists(grid, log_probs, counts)
-    measured = risks[0]
-    by_chance = risks[1:]
-
-    lows, highs = np.array(central_interval(by_chance, LEVEL))
-    means = by_chance.mean(axis=0)
-    R, R_bias, R_volatility, R_between = (
-        _chance_estimate(mean, low, high)
-        for mean, low, high in zip(means, lows, highs, strict=True)
-    )
-    at_least_as_high = (by_chance >= measured - ROUNDING).sum(axis=0)
-    p_values = (1 + at_least_as_high) / (1 + SHUFFLES)
+    floor: dict[str, Any] = {"shuffles": SHUFFLES}
+    for name in MEASURES:
+        floor[name] = _chance_estimate(risks[name][1:])
+    floor["p"] = _share_as_high(risks["R"])
     several_groups = len(run.preferences.groups) > 1
-    return FloorRecord(
-        shuffles=SHUFFLES,
-        R=R,
-        R_bias=R_bias,
-        R_volatility=R_volatility,
-        R_between=R_between if several_groups else None,
-        p=float(p_values[0]),
-        p_between=float(p_values[3]) if several_groups else None,
-    )
+    for risk in COMPARED_MEANS:
+        p_name = f"p_{risk.name.removeprefix('R_')}"
+        floor[risk.name] = None
+        floor[p_name] = None
+        if several_groups or not risk.needs_groups:
+            floor[risk.name] = _chance_estimate(risks[risk.name][1:])
+            floor[p_name] = _share_as_high(risks[risk.name])
+    return FloorRecord(**floor)
 
 
 def _sampled_weights(p: Preferences) -> FloatArray:
@@ -90,34 +86,33 @@ def _sampled_weights(p: Preferences) -> FloatArray:
 
 def _risks_of_lists(
     grid: PreferenceGrid, log_probs: NDArray[np.float32], counts: list[FloatArray]
-) -> FloatArray:
-    """Return R, R_bias, R_volatility and R_between [L,4] under each of L lists of words.
+) -> dict[str, FloatArray]:
+    """Return the risks that runs are compared by, each [L] under L lists of words.
 
     Every list contains the same words, so each has the same total: one matrix product.
     """
     n_lists = len(counts)
     p_by_list = preference(log_probs, np.concatenate(counts, axis=1)).p * n_lists
-    risks = []
+    rows = []
     for values in np.split(p_by_list, n_lists, axis=2):
         shuffled = grid.holding(values)
-        whole = decompose_grid(shuffled)
-        split = group_split(shuffled)
-        between = split["R_between"].value if split else 0.0
-        risks.append(
-            (whole.R.value, whole.R_bias.value, whole.R_volatility.value, between)
-        )
-    return np.array(risks)
+        summary = decompose_grid(shuffled).summary
+        means = unit_means(shuffled, COMPARED_MEANS).means
+        rows.append([*(summary[name].value for name in MEASURES), *means])
+    names = [*MEASURES, *(risk.name for risk in COMPARED_MEANS)]
+    return dict(zip(names, np.array(rows).T, strict=True))
 
 
-def _chance_estimate(mean: float, low: float, high: float) -> Estimate:
-    """Return a mean over shuffles with their interval, which contains the mean."""
-    return Estimate(
-        float(mean),
-        float(min(low, mean)),
-        float(max(high, mean)),
-        LEVEL,
-        "shuffled words",
-    )
+def _chance_estimate(by_chance: FloatArray) -> Estimate:
+    """Return the mean of a risk over the shuffles with their interval, which contains the mean."""
+    mean = float(by_chance.mean())
+    low, high = central_interval(by_chance, LEVEL).tolist()
+    return Estimate(mean, min(low, mean), max(high, mean), LEVEL, "shuffled words")
+
+
+def _share_as_high(risks: FloatArray) -> float:
+    """Return the share of the lists whose risk is at least that of the first, the measured one."""
+    return float((risks >= risks[0] - ROUNDING).mean())
 
 
 def mean_probabilities(run: Run) -> FloatArray:

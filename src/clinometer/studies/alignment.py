@@ -12,9 +12,9 @@ from dataclasses import replace
 
 import pandas as pd
 
-from clinometer.display.numbers import IN_SENTENCES
 from clinometer.errors import SettingsError
 from clinometer.measure import Comparison
+from clinometer.measure.risks import RISKS
 from clinometer.models.catalog.suites import ZooEntry
 from clinometer.report import Table, charts
 from clinometer.report.figure import chart
@@ -158,7 +158,7 @@ def version_findings(
         [
             *measured,
             *(
-                f"{row['pair']}: {IN_SENTENCES[row['measure']]} {verdict(row, **_VERDICTS)}"
+                f"{row['pair']}: {RISKS[row['measure']].in_sentences} {verdict(row, **_VERDICTS)}"
                 for row in changes.to_dict("records")
             ),
             *(moved(table, name) for name, table in turned.items()),

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from clinometer.display.numbers import counted
 from clinometer.errors import ClinometerError, TableError
+from clinometer.measure.risks import GROUP_RISKS
 from clinometer.report import Extra, Figure, LoadedRun, Table
 from clinometer.report.cell_statistics import CellStatistics, lean_errors
 from clinometer.report.figures import FACTOR_NAMES, FACTOR_STEPS, basis, factor_figure
@@ -32,7 +33,6 @@ FACTORS = (
     "percent_women",
     "log10_per_million_words",
 )
-MEASURES = ("r", "r_bias", "r_volatility")
 #: What groups weigh by: employment, and the error of their risk.
 WEIGHTS = {
     "both": (True, True),
@@ -72,9 +72,9 @@ def factor_findings(
         raise TableError(
             f"weights: expected one of {', '.join(WEIGHTS)}, found {weights!r}"
         )
-    if measure not in MEASURES:
+    if measure not in GROUP_RISKS:
         raise TableError(
-            f"measure: expected one of {', '.join(MEASURES)}, found {measure!r}"
+            f"measure: expected one of {', '.join(GROUP_RISKS)}, found {measure!r}"
         )
     employed, errors = WEIGHTS[weights]
     values, columns = _of_groups(run, table)

@@ -19,7 +19,6 @@ import pandas as pd
 
 from clinometer.contexts import ContextSet, builtin_contexts, load_contexts
 from clinometer.contexts.load import default_contexts
-from clinometer.display.numbers import MEASURES
 from clinometer.display.text import plain_records
 from clinometer.errors import (
     ClinometerError,
@@ -29,6 +28,7 @@ from clinometer.errors import (
     SettingsError,
 )
 from clinometer.extras import require
+from clinometer.measure.risks import MEASURES
 from clinometer.models.catalog.suites import ZooEntry
 from clinometer.models.open import loaded_once
 from clinometer.report import Extra, Figure, Table, write_report

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from clinometer.display.numbers import MEASURES, SYMBOLS
 from clinometer.errors import ModelError
 from clinometer.measure import Preferences, RiskReport
 from clinometer.measure.criterion import Criterion
+from clinometer.measure.risks import MEASURES, SYMBOLS
 from clinometer.measure.stereotype import scale
 from clinometer.report import Table
 from clinometer.runs import Run

@@ -20,11 +20,11 @@ from scipy.stats import linregress
 
 from clinometer.contexts import ContextSet, builtin_contexts, load_contexts
 from clinometer.contexts.load import SOURCES
-from clinometer.display.numbers import IN_SENTENCES, MEASURES
 from clinometer.errors import ContextError, RunError, SettingsError
 from clinometer.measure.evidence import Evidence
 from clinometer.measure.grid import PreferenceGrid
 from clinometer.measure.inference import bracket
+from clinometer.measure.risks import MEASURES, RISKS
 from clinometer.models.catalog.suites import suite
 from clinometer.report import Figure, Table, charts
 from clinometer.report.figure import chart
@@ -279,7 +279,7 @@ def size_findings(results: Results, *, seed: int = 0) -> Findings:
         ],
         [run for _, run in named],
         [
-            f"{IN_SENTENCES[row['measure']]}, ten times the parameters, over contexts: "
+            f"{RISKS[row['measure']].in_sentences}, ten times the parameters, over contexts: "
             f"{verdict(row, **_TREND)}"
             for row in slopes
         ],

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from clinometer.errors import ClinometerError, RunError
 from clinometer.measure import Preferences
 from clinometer.measure.risk import GroupIntervals, RiskReport
+from clinometer.measure.risks import GROUP_RISKS
 from clinometer.models import WordScores
 from clinometer.readouts import UNREAD
 from clinometer.runs.folder.record import RunRecord
@@ -236,7 +237,6 @@ def _cells(table: pd.DataFrame, name: str, shape: tuple[int, ...]) -> Any:
 
 #: What a report holds of each group beside the columns that `RiskReport.groups_table` shows.
 _EFFECTIVE, _MEAN = "n_eff", "mean_stereotype"
-_RISKS = ("r", "r_bias", "r_volatility")
 
 
 def with_report(groups: pa.Table, report: RiskReport) -> pa.Table:
@@ -256,13 +256,13 @@ def _report(
         raise RunError(
             f"run of {record.model.id!r}: expected a summary in run.json, found none"
         )
-    grid, summary = preferences.grid, record.summary
-    r, r_bias, r_volatility = (_numbers(groups, name) for name in _RISKS)
+    grid = preferences.grid
+    r, r_bias, r_volatility = (_numbers(groups, name) for name in GROUP_RISKS)
     ends = [
         np.stack(
             [_numbers(groups, f"{name}_low"), _numbers(groups, f"{name}_high")], axis=1
         )
-        for name in _RISKS
+        for name in GROUP_RISKS
     ]
     intervals = None
     if not all(np.isnan(pair).all() for pair in ends):
@@ -279,9 +279,7 @@ def _report(
         .to_numpy()
         .reshape(len(r), -1),
         group_weights=grid.group_weights,
-        R=summary.R,
-        R_bias=summary.R_bias,
-        R_volatility=summary.R_volatility,
+        summary=record.summary.estimates,
         n_contexts=grid.contexts_asked,
         n_eff=record.n_eff,
         n_eff_by_group=_numbers(groups, _EFFECTIVE),
@@ -291,8 +289,6 @@ def _report(
         ),
         criterion=grid.criterion,
         intervals=intervals,
-        R_shared=summary.R_shared,
-        R_between=summary.R_between,
     )
 
 

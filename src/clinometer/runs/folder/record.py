@@ -27,6 +27,7 @@ from clinometer.errors import RunError
 from clinometer.measure.components import Components
 from clinometer.measure.criterion import Criterion
 from clinometer.measure.factors import FactorShares
+from clinometer.measure.risks import RISKS
 from clinometer.models import LoadOptions, ModelInfo, WordReport
 from clinometer.models.prices import Price
 from clinometer.runs.placebo import Placebo
@@ -143,20 +144,28 @@ class CostRecord(RecordPart):
 
 
 class SummaryRecord(RecordPart):
-    """The three risks with their intervals, and how much of R the groups share."""
+    """The three risks with their intervals, and by their names the others that were measured."""
 
     R: Estimate
     R_bias: Estimate
     R_volatility: Estimate
-    R_shared: Estimate | None = None
-    R_between: Estimate | None = None
+    __pydantic_extra__: dict[str, Estimate | None]
+
+    @property
+    def estimates(self) -> dict[str, Estimate]:
+        """Return the risks that were measured by their names, in the order of `RISKS`."""
+        estimates = {name: getattr(self, name, None) for name in RISKS}
+        return {name: e for name, e in estimates.items() if e is not None}
 
 
 class FloorRecord(RecordPart):
     """What shuffled words give: means over the shuffles, with the middle 95 % of them.
 
-    p, p_between: the share of shuffles whose R (R_between) is at least as high as measured.
+    p, p_between: the share of shuffles whose R (R_between) is at least as high as measured. Other
+    means over contexts that are compared stand beside them by their names, with p_NAME.
     """
+
+    __pydantic_extra__: dict[str, Estimate | float | None]
 
     shuffles: int
     R: Estimate

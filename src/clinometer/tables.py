@@ -2,37 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import pandas as pd
 
-from clinometer.display.numbers import HEADINGS, MEASURES, SYMBOLS, between, show
+from clinometer.display.numbers import between, show
 from clinometer.display.text import proper
+from clinometer.measure.risks import GROUP_RISKS, HEADINGS, MEASURES, SYMBOLS
 
 
-def _risks(*measures: str) -> dict[str, tuple[str, str]]:
-    """Risks and the ends of their intervals."""
-    found = {}
-    for measure in measures:
-        found[measure] = (HEADINGS[measure], "risk")
+def _risks(names: Iterable[str]) -> dict[str, tuple[str, str]]:
+    """Return the columns of risks and of the ends of their intervals."""
+    columns = {}
+    for name in names:
+        columns[name] = (HEADINGS[name], "risk")
         for end in ("low", "high"):
-            found[f"{measure}_{end}"] = (f"{SYMBOLS[measure]} {end}", "risk")
-    return found
+            columns[f"{name}_{end}"] = (f"{SYMBOLS[name]} {end}", "risk")
+    return columns
 
 
 #: column -> (heading, kind); any other has its name, as text, and the ends of an interval are shown
 #: with their value. Kinds are those of `show`.
 COLUMNS: Mapping[str, tuple[str, str]] = {
     "name": ("model", "text"),
-    **_risks("R", "R_bias", "R_volatility"),
+    **_risks(MEASURES),
     "n_groups": ("groups", "count"),
     "n_contexts": ("contexts", "count"),
     "n_eff": ("effective", "number"),
     "group": ("group", "text"),
     "weight": ("weight", "share"),
-    **_risks("r", "r_bias", "r_volatility"),
+    **_risks(GROUP_RISKS),
     "leaning": ("leans to", "text"),
     "clear": ("clear", "text"),
     "rate": ("favourable", "share"),
