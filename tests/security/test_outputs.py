@@ -18,11 +18,11 @@ import pytest
 from tests.command import Clinometer
 from tests.report.made import made_run
 
-from clinometer.cli.reliability import write_frame
 from clinometer.contexts import ContextSet
 from clinometer.errors import InputError
 from clinometer.report.page import write_report
 from clinometer.storage.atomic import output_file
+from clinometer.storage.frames import write_frame
 from clinometer.storage.rows import csv_text, is_number, read_rows
 from clinometer.web.annotation.store import Item, Store, Task, export_table
 

@@ -217,11 +217,11 @@ COMMANDS: CommandTable = {
                 "From a benchmark's files to scores and a report",
             ),
             "annotate": (
-                "reliability:annotate_command",
+                "annotate:annotate_command",
                 "Let people judge statements in a browser",
             ),
             "validate": (
-                "reliability:validate_command",
+                "validate:validate_command",
                 "Do people agree, and a score with them?",
             ),
         },

@@ -22,7 +22,12 @@ from clinometer.display.text import visible
 from clinometer.errors import SettingsError
 from clinometer.models.catalog.suites import ZooEntry, members, suites
 from clinometer.models.embeddings import SentenceEncoder
-from clinometer.reliability import ReliabilitySettings, read_variants
+from clinometer.reliability import (
+    ReliabilitySettings,
+    load_statements,
+    read_variants,
+)
+from clinometer.reliability.benchmarks import sample_statements
 from clinometer.reliability.variants import VariantSettings
 from clinometer.runs import AuditSettings, Run
 from clinometer.runs.compare import run_names
@@ -536,7 +541,7 @@ def versions_command(
     with blanks (context_points).
     """
     seed, folder = settings.seed, output.folder("versions")
-    asked = reliability.read_statements(statements, format=None, limit=limit, seed=seed)
+    asked = sample_statements(load_statements(*statements), limit, seed=seed)
     found: list[Findings] = []
     if variants is not None:
         embed = SentenceEncoder(device=settings.load.device).embed

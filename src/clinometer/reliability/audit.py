@@ -24,11 +24,16 @@ import pandas as pd
 
 from clinometer.errors import ClinometerError, RunError, SettingsError, TableError
 from clinometer.reliability.benchmarks import read_table_of_statements, statement_row
-from clinometer.reliability.blanks import MadeRows, PointSettings, propose_points
+from clinometer.reliability.blanks import (
+    PAPER_TEMPERATURE,
+    MadeRows,
+    PointSettings,
+    propose_points,
+)
 from clinometer.reliability.run import ReliabilityRun
 from clinometer.reliability.scoring import ReliabilitySettings, score_reliability
 from clinometer.reliability.statement import Statement, Versions
-from clinometer.reliability.variants import VariantSettings, make_variants
+from clinometer.reliability.variants import NO_FILLER, VariantSettings, make_variants
 from clinometer.storage.atomic import replacing
 from clinometer.storage.resumable import Identity, Recorded
 from clinometer.storage.rows import csv_text
@@ -51,6 +56,38 @@ class BenchmarkSettings:
     scoring: ReliabilitySettings = field(
         default_factory=lambda: ReliabilitySettings(versions=None)
     )
+
+    def with_writer(
+        self,
+        writer: str | None,
+        *,
+        versions: int,
+        examples: Sequence[Statement] = (),
+    ) -> BenchmarkSettings:
+        """Return the settings with a model that proposes blanks and writes versions.
+
+        Where all is done as in the paper, its temperature is the paper's and phrases fill no blank.
+        """
+        pairs = tuple((s.text, s.points) for s in examples if s.points)
+        points = replace(self.points, model=writer, examples=pairs)
+        variants = replace(self.variants, model=writer, n=versions)
+        if points.as_in_paper:
+            defaults = (VariantSettings.filler, VariantSettings.temperature)
+            if writer is None or (variants.filler, variants.temperature) != defaults:
+                raise SettingsError(
+                    "as_in_paper: expected with --writer, without filler and temperature"
+                )
+            variants = replace(
+                variants,
+                as_in_paper=True,
+                temperature=PAPER_TEMPERATURE,
+                filler=NO_FILLER,
+            )
+        return BenchmarkSettings(
+            points=points,
+            variants=variants,
+            scoring=replace(self.scoring, versions=versions),
+        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,6 +11,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from clinometer.errors import SettingsError, TableError
 from clinometer.reliability.statement import (
     Blanks,
@@ -42,6 +44,17 @@ def load_statements(*sources: str | Path, format: str | None = None) -> list[Sta
             for name, some in zip(names, by_source, strict=True)
         ]
     return [statement for some in by_source for statement in some]
+
+
+def sample_statements(
+    statements: list[Statement], limit: int | None, *, seed: int
+) -> list[Statement]:
+    """Return the statements, or at most `limit` of them, drawn at random, in their order."""
+    if limit is None or limit >= len(statements):
+        return statements
+    generator = np.random.default_rng(seed)
+    sample = generator.choice(len(statements), size=limit, replace=False)
+    return [statements[i] for i in sorted(sample.tolist())]
 
 
 def _load(source: str | Path, format: str | None) -> list[Statement]:

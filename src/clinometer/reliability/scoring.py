@@ -94,6 +94,18 @@ READINGS: dict[str, tuple[TextOptions, str]] = {
 }
 
 
+def scoring_models(names: Sequence[str]) -> list[str]:
+    """Return each model once; `paper` stands for the large models of the paper.
+
+    >>> scoring_models(["pocket:bert", "pocket:bert"])
+    ['pocket:bert']
+    """
+    models: list[str] = []
+    for name in names:
+        models.extend(LARGE if name == "paper" else [name])
+    return list(dict.fromkeys(models))
+
+
 @dataclass(frozen=True, kw_only=True)
 class ReliabilitySettings:
     """How reliability is scored."""

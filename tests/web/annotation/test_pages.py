@@ -16,9 +16,9 @@ from tests.models.server.http import serving
 from tests.present import present
 from tests.web.annotation.conftest import HOSTILE
 
-from clinometer.cli.reliability import write_frame
 from clinometer.errors import SettingsError
 from clinometer.reliability.agreement import agreement, read_ratings
+from clinometer.storage.frames import write_frame
 from clinometer.web.annotation.pages import annotation, read_guidelines
 from clinometer.web.annotation.store import Store, export_table, read_task
 from clinometer.web.app import MOST_FORM
