@@ -466,7 +466,7 @@ def run_compare(setting: dict[str, Any], repeats: int, name: str) -> dict[str, A
 def run_unpaired(setting: dict[str, Any], repeats: int, name: str) -> dict[str, Any]:
     """The same for one model in two sets of contexts (`common`: the share that both have)."""
     from clinometer.measure import Preferences
-    from clinometer.measure.comparison import compare_unpaired
+    from clinometer.measure.unpaired import compare_unpaired
 
     X, sizes = setting["X"], (setting["n"], setting["m"])
     w = [

@@ -23,9 +23,9 @@ from clinometer.measure import (
     read_preferences,
     stereotype,
 )
-from clinometer.measure.comparison import compare_unpaired
 from clinometer.measure.context_means import unit_means
 from clinometer.measure.risks import MEASURES, RISKS
+from clinometer.measure.unpaired import compare_unpaired
 from clinometer.statistics.arrays import FloatArray
 from clinometer.statistics.significance import flip_p_value, holm
 

@@ -17,7 +17,7 @@ import pytest
 from tests.preferences import labelled
 
 from clinometer.measure import Comparison, Estimate, RiskReport, compare
-from clinometer.measure.comparison import Difference
+from clinometer.measure.differences import Difference
 from clinometer.runs.compare import comparison_findings
 from clinometer.runs.findings import ALONE, Facts, Finding, facts_of_table, statements
 from clinometer.statistics.arrays import FloatArray

@@ -14,7 +14,7 @@ from clinometer.cli.printing import print_json, print_rows, print_table, sentenc
 from clinometer.display.numbers import show
 from clinometer.display.text import plain
 from clinometer.errors import SettingsError
-from clinometer.measure.comparison import Comparison, Difference
+from clinometer.measure.differences import Comparison, Difference
 from clinometer.runs import AuditSettings, Run
 from clinometer.runs.compare import (
     ALIGN,

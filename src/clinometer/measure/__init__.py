@@ -6,8 +6,9 @@ arrays once for everything else, which is imported from its own module. docs/mea
 each equation to its function.
 """
 
-from clinometer.measure.comparison import Comparison, compare
+from clinometer.measure.comparison import compare
 from clinometer.measure.criterion import criterion
+from clinometer.measure.differences import Comparison
 from clinometer.measure.grid import PreferenceGrid, read_preferences
 from clinometer.measure.inference import estimate_risks
 from clinometer.measure.knowledge import KnowledgeReport, knowledge

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from clinometer.errors import SettingsError
-from clinometer.measure.comparison import Comparison, Difference
 from clinometer.measure.components import Components
+from clinometer.measure.differences import Comparison, Difference
 from clinometer.measure.risk import RiskReport
 from clinometer.settings import LEVEL, POSITIVE
 from clinometer.statistics.estimate import Estimate

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from clinometer.measure import Comparison
-from clinometer.measure.comparison import Difference
+from clinometer.measure.differences import Difference
 from clinometer.measure.risks import HEADINGS
 from clinometer.report.cell_statistics import CellStatistics
 from clinometer.report.figures import (

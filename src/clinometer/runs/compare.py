@@ -14,8 +14,9 @@ from clinometer.display.text import brief
 from clinometer.errors import ClinometerError, RunError, SettingsError
 from clinometer.measure import Comparison, Estimate, Preferences
 from clinometer.measure import compare as compare_arrays
-from clinometer.measure.comparison import Difference, compare_unpaired
+from clinometer.measure.differences import Difference
 from clinometer.measure.risks import RISKS
+from clinometer.measure.unpaired import compare_unpaired
 from clinometer.runs.findings import (
     NAMED,
     UNDECIDED,
