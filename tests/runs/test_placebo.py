@@ -19,7 +19,7 @@ from clinometer.cli.audit import notes
 from clinometer.errors import ClinometerError
 from clinometer.runs import Run
 from clinometer.runs.placebo import EditedQuestions, irrelevant_edits
-from clinometer.runs.settings import resolve
+from clinometer.runs.resolve import resolve
 from clinometer.topics import load_topic, parse_topic
 
 pytestmark = pytest.mark.usefixtures("folder")

@@ -15,7 +15,7 @@ from clinometer.errors import SettingsError
 from clinometer.models import ModelSpec
 from clinometer.runs import AuditSettings, Run, audit
 from clinometer.runs.protocol import PLANNED, Protocol, ProtocolFile, protocol_sentences
-from clinometer.runs.settings import find_contexts
+from clinometer.runs.resolve import find_contexts
 from clinometer.settings import option_settings, with_settings
 from clinometer.topics import load_topic
 from clinometer.topics.load import toml_value

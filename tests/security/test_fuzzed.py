@@ -48,7 +48,7 @@ from clinometer.runs import AuditSettings, Run
 from clinometer.runs.folder.folder import RunFolder
 from clinometer.runs.folder.recover import open_run
 from clinometer.runs.protocol import ProtocolFile, planned_settings
-from clinometer.runs.settings import resolve
+from clinometer.runs.resolve import resolve
 from clinometer.storage.untrusted import limited, parse_json
 from clinometer.topics.load import BUILTIN, parse_topic
 from clinometer.topics.load import read_file as read_topic

@@ -35,8 +35,8 @@ from clinometer.models.sampled import check_continued, counted, recognised, word
 from clinometer.readouts import OTHER, UNREAD, Readout
 from clinometer.runs import AuditSettings, Run
 from clinometer.runs.folder.record import ImportRecord
+from clinometer.runs.resolve import resampling_clusters
 from clinometer.runs.scores import CellGrid
-from clinometer.runs.settings import resampling_clusters
 from clinometer.settings import with_settings
 from clinometer.storage.untrusted import NOTHING, check_json
 from clinometer.topics import Topic, parse_topic

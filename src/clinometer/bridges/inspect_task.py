@@ -18,7 +18,7 @@ from clinometer.measure.risks import MEASURES
 from clinometer.models.options import SampleOptions
 from clinometer.models.sampled import seed_for
 from clinometer.models.server.request import INSTRUCTION, NO_CUTS
-from clinometer.runs.settings import resolve
+from clinometer.runs.resolve import resolve
 from clinometer.topics import load_topic, parse_topic
 from clinometer.topics.load import choose_groups, topic_text
 

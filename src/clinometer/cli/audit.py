@@ -25,12 +25,13 @@ from clinometer.models.prices import is_paid
 from clinometer.runs import AuditSettings, Run, RunFolder, audit
 from clinometer.runs.answers import answered_groups
 from clinometer.runs.audit import default_folder
+from clinometer.runs.cost import Cost
 from clinometer.runs.findings import HEADLINES, cautions, factor_notes, in_words
 from clinometer.runs.folder.recover import progress as stored
 from clinometer.runs.nouns import label
 from clinometer.runs.placebo import FOLDER as PLACEBO
 from clinometer.runs.protocol import ProtocolFile, protocol_sentences
-from clinometer.runs.settings import Cost, resolve
+from clinometer.runs.resolve import resolve
 from clinometer.settings import option
 from clinometer.storage.shard import Shard
 from clinometer.storage.untrusted import Allowed, folder_name

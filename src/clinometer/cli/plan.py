@@ -20,7 +20,7 @@ from clinometer.runs.planning import (
     with_hosted_costs,
 )
 from clinometer.runs.protocol import PLANNED, Protocol
-from clinometer.runs.settings import find_contexts
+from clinometer.runs.resolve import find_contexts
 from clinometer.settings import option, values_from_texts, with_settings
 
 _PLANNED_KEYS = options.keys_of_settings(AuditSettings, PLANNED)

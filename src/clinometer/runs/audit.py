@@ -41,17 +41,12 @@ from clinometer.runs.placebo import FOLDER as PLACEBO
 from clinometer.runs.placebo import EditedQuestions, Placebo, placebo_of
 from clinometer.runs.protocol import LATE, ProtocolFile, followed, planned_settings
 from clinometer.runs.reference import audit_reference
+from clinometer.runs.resolve import Contexts, ResolvedAudit, find_contexts, resolve
 from clinometer.runs.run import Run
 from clinometer.runs.score_cache import ScoreCache
 from clinometer.runs.scores import CellGrid, PreferenceTable, word_counts
 from clinometer.runs.scoring import Scoring
-from clinometer.runs.settings import (
-    AuditSettings,
-    Contexts,
-    ResolvedAudit,
-    find_contexts,
-    resolve,
-)
+from clinometer.runs.settings import AuditSettings
 from clinometer.storage.resumable import Progress, differences
 from clinometer.storage.untrusted import folder_name
 from clinometer.topics import Topic, load_topic

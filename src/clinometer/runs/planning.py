@@ -23,14 +23,10 @@ from clinometer.measure.planning import (
 )
 from clinometer.models.providers import hosted
 from clinometer.runs.compare import compare
+from clinometer.runs.cost import Cost, estimate_cost
+from clinometer.runs.resolve import Contexts, resolve
 from clinometer.runs.run import Run
-from clinometer.runs.settings import (
-    AuditSettings,
-    Contexts,
-    Cost,
-    estimate_cost,
-    resolve,
-)
+from clinometer.runs.settings import AuditSettings
 from clinometer.topics import Topic
 
 GUESS = Spread(SPREAD, "a guess, without a pilot")

@@ -19,7 +19,8 @@ from clinometer.models import ModelSource, ModelSpec, revision_of
 from clinometer.models.catalog.pretrained import cached
 from clinometer.models.catalog.spec import asked_name, on_this_machine
 from clinometer.runs.folder.record import ProtocolRecord
-from clinometer.runs.settings import AuditSettings, ResolvedAudit, resolve
+from clinometer.runs.resolve import ResolvedAudit, resolve
+from clinometer.runs.settings import AuditSettings
 from clinometer.settings import named_values, option_settings, with_settings
 from clinometer.storage.atomic import replacing
 from clinometer.storage.untrusted import (

@@ -10,8 +10,8 @@ from clinometer.models import ModelInfo, ModelSpec
 from clinometer.runs.folder.folder import RunFolder
 from clinometer.runs.folder.record import ProtocolRecord, new_record
 from clinometer.runs.protocol import followed
+from clinometer.runs.resolve import ResolvedAudit
 from clinometer.runs.run import Run
-from clinometer.runs.settings import ResolvedAudit
 
 
 def audit_reference(

@@ -30,8 +30,9 @@ from clinometer.measure.factors import FactorShares
 from clinometer.measure.risks import RISKS
 from clinometer.models import LoadOptions, ModelInfo, WordReport
 from clinometer.models.prices import Price
+from clinometer.runs.cost import Cost
 from clinometer.runs.placebo import Placebo
-from clinometer.runs.settings import AuditSettings, Cost
+from clinometer.runs.settings import AuditSettings
 from clinometer.statistics.estimate import Estimate
 from clinometer.storage.resumable import (
     SCHEMA_VERSION,
