@@ -19,7 +19,7 @@ from clinometer.bridges.replies import import_replies
 from clinometer.errors import TableError
 from clinometer.measure.components import NO_DICE, ONE_CONTEXT
 from clinometer.runs import AuditSettings, Run
-from clinometer.runs.nouns import context_noun, favourable
+from clinometer.runs.names import context_noun
 
 COLUMNS = ("model", "group", "context", "repetition", "score")
 
@@ -241,7 +241,7 @@ def test_what_is_named_takes_the_place_of_the_default(tmp_path: Path) -> None:
     assert set(run.preferences.categories) == {"yes", "no"}
     assert run.record.topic.reference == "group-mean"
     assert run.R.value < 0.3
-    assert favourable(run) == run.preferences.categories.index("yes")
+    assert run.outcome.favourable == run.preferences.categories.index("yes")
 
 
 def test_a_context_of_replies_is_a_case_unless_the_mapping_names_it(

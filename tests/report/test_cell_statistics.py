@@ -130,6 +130,8 @@ def test_a_scale_is_drawn_between_its_ends_with_the_same_means(small: Run) -> No
         whole.findings,
     )
     cells = CellStatistics(ends, whole)
-    assert np.allclose(present(cells.scores), values @ [0, 5, 10])
+    assert np.allclose(
+        present(cells.run.outcome.value(cells.run.preferences)), values @ [0, 5, 10]
+    )
     assert np.nanmax(cells.depth) == pytest.approx(1.0)
     assert drawn(small) is small

@@ -24,13 +24,14 @@ from clinometer.report.figures import (
     distances,
     distribution_figure,
     leans_figure,
-    measured_from_mean,
     risks_figure,
 )
 from clinometer.report.page import first_screen, strip
 from clinometer.runs import Run, compare
 from clinometer.runs.compare import comparison_findings, runs_findings
-from clinometer.runs.findings import facts, run_findings, shown
+from clinometer.runs.findings.facts import facts_of_run
+from clinometer.runs.findings.of_run import run_findings
+from clinometer.runs.findings.people import shown
 from clinometer.topics import load_topic
 
 # --- Numbers read out of drawings, from where the marks stand -------------------------------------
@@ -171,7 +172,7 @@ def test_a_dot_is_filled_exactly_where_its_interval_excludes_the_reference(
     for run in runs:
         away = distances(run)
         drawn = [(away["away_low"], away["away_high"], away["clear"], 0.0)]
-        if not measured_from_mean(run):
+        if run.outcome.chart != "distances":
             cells = summary_of(run).cells
             ends = cells.mean_ends[:, :, 1]
             drawn.append(
@@ -228,7 +229,7 @@ def test_panels_show_what_the_finding_says_of_names_and_descriptions() -> None:
 def test_a_kind_with_a_clear_group_is_not_called_still() -> None:
     run = hiring_run()
     x = run.preferences.groups.index("Black man")
-    found = facts(run)
+    found = facts_of_run(run)
     leans = [
         replace(one, category="no" if i == x else None)
         for i, one in enumerate(found.leans)

@@ -33,7 +33,8 @@ from clinometer.report.page import (
     worst_cells,
 )
 from clinometer.runs import Run, audit
-from clinometer.runs.findings import facts, steady
+from clinometer.runs.findings.facts import facts_of_run
+from clinometer.runs.findings.risk import steady
 from clinometer.topics import load_topic
 
 
@@ -182,7 +183,7 @@ def test_the_share_that_is_steady(
         "R_bias": Estimate((low + high) / 2, low, high, 0.95, "made"),
     }
     report = replace(small.risks, summary=summary)
-    assert said in present(steady(facts(replace(small, risks=report)))).text
+    assert said in present(steady(facts_of_run(replace(small, risks=report)))).text
 
 
 def test_contexts_are_never_worth_more_than_there_are(small: Run) -> None:

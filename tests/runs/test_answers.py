@@ -22,7 +22,7 @@ from clinometer.runs.answers import (
     require_answers,
     worst_case,
 )
-from clinometer.runs.findings import other
+from clinometer.runs.findings.other import other
 from clinometer.runs.folder.record import RunRecord, new_record
 from clinometer.topics import Topic, load_topic
 

@@ -27,7 +27,8 @@ from clinometer.runs.compare import (
     resampling_note,
     runs_findings,
 )
-from clinometer.runs.people import is_clear, kind_leans, shifts
+from clinometer.runs.departures import is_clear, kind_leans
+from clinometer.runs.shifts import shifts
 from clinometer.topics import load_topic
 
 TOPIC = load_topic("gender").select(["nurse", "engineer", "accountant", "lawyer"])

@@ -18,22 +18,17 @@ from tests.preferences import labelled, pair
 from tests.present import present
 
 import clinometer as cm
+from clinometer.findings.finding import Finding
 from clinometer.measure import compare
 from clinometer.measure.components import Components
 from clinometer.measure.factors import FactorShare, FactorShares
+from clinometer.outcomes.choose import outcome_of
+from clinometer.outcomes.reference import Nouns
 from clinometer.runs.compare import comparison_findings
-from clinometer.runs.findings import (
-    HEADLINES,
-    Facts,
-    Finding,
-    Nouns,
-    factor_notes,
-    factors,
-    facts_of_table,
-    resampled,
-    statements,
-    strongest_case,
-)
+from clinometer.runs.findings.case import strongest_case
+from clinometer.runs.findings.factors import factor_notes, factors, resampled
+from clinometer.runs.findings.facts import RunFacts, facts_of_table
+from clinometer.runs.findings.of_run import HEADLINES, statements
 from clinometer.runs.folder.record import FloorRecord, RunRecord
 from clinometer.statistics.arrays import FloatArray
 from clinometer.statistics.estimate import Estimate
@@ -78,7 +73,7 @@ def counted(
     return counts / replies, np.full(p.shape[:2], float(replies))
 
 
-Later = Callable[[], Facts]
+Later = Callable[[], RunFacts]
 """Facts that are computed where they are asked for: collecting the tests takes no time."""
 
 
@@ -97,8 +92,9 @@ def _facts(
     answers: FloatArray | None = None,
     weights: FloatArray | None = None,
     exact: bool = False,
+    favourable: str = "",
     known: dict[str, Any] | None = None,
-) -> Facts:
+) -> RunFacts:
     """The facts of planted preferences, through the estimators that a user has."""
     table = labelled(
         p,
@@ -113,7 +109,8 @@ def _facts(
     report = table.decompose() if exact else table.estimate(clusters=by)
     leans = table.leans(clusters=by, known=exact)
     found = facts_of_table("M", table, report, leans, clusters=by)
-    return replace(found, exact=exact, **(known or {}))
+    asked = outcome_of(table, asks_questions=bool(favourable), favourable=favourable)
+    return replace(found, exact=exact, outcome=asked, **(known or {}))
 
 
 def floor(
@@ -130,9 +127,14 @@ def rates(p: FloatArray, **how: Any) -> Later:
     third = p.shape[2] == 3
     nouns = Nouns(context="question", unit="question")
     words = ("“Yes”", "“No”", *(["“Maybe”"] if third else []))
-    known = {"favourable": 0, "words": words, "nouns": nouns}
+    known = {"words": words, "nouns": nouns}
     return facts(
-        p, (*YES, "maybe") if third else YES, reference="group-mean", known=known, **how
+        p,
+        (*YES, "maybe") if third else YES,
+        reference="group-mean",
+        favourable="yes",
+        known=known,
+        **how,
     )
 
 

@@ -16,10 +16,13 @@ import numpy as np
 import pytest
 from tests.preferences import labelled
 
+from clinometer.findings.finding import Finding
 from clinometer.measure import Comparison, Estimate, RiskReport, compare
 from clinometer.measure.differences import Difference
+from clinometer.outcomes.choose import outcome_of
 from clinometer.runs.compare import comparison_findings
-from clinometer.runs.findings import ALONE, Facts, Finding, facts_of_table, statements
+from clinometer.runs.findings.facts import RunFacts, facts_of_table
+from clinometer.runs.findings.of_run import ALONE, statements
 from clinometer.statistics.arrays import FloatArray
 
 SITUATIONS = int(os.environ.get("CLINOMETER_SITUATIONS", "2500"))
@@ -100,7 +103,7 @@ def test_planted_contradictions_are_found(
 
 
 def run_faults(
-    f: Facts, said: Sequence[Finding], *, level: float = 0.95
+    f: RunFacts, said: Sequence[Finding], *, level: float = 0.95
 ) -> Iterator[str]:
     """The rules that the findings of a run break, given its numbers."""
     yield from _interval_faults(f.report)
@@ -157,7 +160,7 @@ def run_faults(
             yield "share of R"
 
 
-def _named_faults(f: Facts, first: Finding, clear: set[int]) -> Iterator[str]:
+def _named_faults(f: RunFacts, first: Finding, clear: set[int]) -> Iterator[str]:
     """The groups that a headline names have the numbers of the run, on the side it says."""
     place = {f.called(x): x for x in range(len(f.groups))}
     points = np.array(f.report.criterion.points)
@@ -290,7 +293,7 @@ def sizes(rng: np.random.Generator) -> tuple[int, int, int]:
     return X, C, 2 if rng.random() < 0.4 else int(rng.integers(2, 11))
 
 
-def situation(seed: int) -> tuple[Facts, float]:
+def situation(seed: int) -> tuple[RunFacts, float]:
     """The facts of a random run, and the level of its intervals."""
     rng = np.random.default_rng([seed, 1])
     X, C, K = sizes(rng)
@@ -321,7 +324,9 @@ def situation(seed: int) -> tuple[Facts, float]:
         facts_of_table("M", table, report, leans, clusters=clusters), exact=known
     )
     if not given.get("criterion") and rng.random() < 0.3:
-        f = replace(f, favourable=int(rng.integers(K)))
+        favourable = names[int(rng.integers(K))]
+        outcome = outcome_of(table, asks_questions=True, favourable=favourable)
+        f = replace(f, outcome=outcome)
     words = tuple(f"“{name}”" for name in names) if rng.random() < 0.5 else tuple(names)
     unlikely = float(rng.choice([0.0, 0.3, 0.9], p=[0.92, 0.05, 0.03]))
     other = float(rng.choice([0.0, 0.05, 0.6], p=[0.6, 0.2, 0.2]))

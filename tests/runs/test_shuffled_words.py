@@ -13,7 +13,8 @@ from clinometer.contexts import ContextSet
 from clinometer.measure import decompose, preference
 from clinometer.report import render_report
 from clinometer.runs import Run, audit
-from clinometer.runs.findings import facts, shuffled
+from clinometer.runs.findings.facts import facts_of_run
+from clinometer.runs.findings.shuffled import shuffled
 from clinometer.runs.shuffled_words import (
     mean_probabilities,
     shuffled_counts,
@@ -95,7 +96,7 @@ def test_the_floor_is_a_comparison_and_never_the_headline(honesty: Run) -> None:
     page = render_report([honesty.path])
     said = present(re.search("<h1[^>]*>(.*?)</h1>", page, re.DOTALL))
     assert "shuffled" not in said[1]
-    found = present(shuffled(facts(honesty)))
+    found = present(shuffled(facts_of_run(honesty)))
     assert set(found.tally) == {"R", "R_bias"}
 
 
@@ -113,4 +114,4 @@ def test_single_words_cannot_be_shuffled(tmp_path: Path) -> None:
     run = audit("pocket:gpt2-s", topic=topic, contexts=CONTEXTS, out=tmp_path / "run")
     assert run.record.floor is not None
     assert run.record.floor.p == 1.0
-    assert present(shuffled(facts(run))).sure == "cannot tell"
+    assert present(shuffled(facts_of_run(run))).sure == "cannot tell"

@@ -26,9 +26,12 @@ from clinometer.runs import AuditSettings, Run, RunFolder, audit
 from clinometer.runs.answers import answered_groups
 from clinometer.runs.audit import default_folder
 from clinometer.runs.cost import Cost
-from clinometer.runs.findings import HEADLINES, cautions, factor_notes, in_words
+from clinometer.runs.findings.cautions import cautions
+from clinometer.runs.findings.factors import factor_notes
+from clinometer.runs.findings.of_run import HEADLINES
+from clinometer.runs.findings.risk import in_words
 from clinometer.runs.folder.recover import progress as stored
-from clinometer.runs.nouns import label
+from clinometer.runs.names import label
 from clinometer.runs.placebo import FOLDER as PLACEBO
 from clinometer.runs.protocol import ProtocolFile, protocol_sentences
 from clinometer.runs.resolve import resolve

@@ -22,7 +22,7 @@ from clinometer.runs.compare import (
     only_contexts_differ,
     resampling_note,
 )
-from clinometer.runs.people import Shift, unit_of
+from clinometer.runs.shifts import Shift
 from clinometer.settings import option
 from clinometer.statistics.significance import EXACT
 
@@ -83,7 +83,7 @@ def compare_command(
         size = f": {own.contexts} contexts ({own.n_eff:.1f} effective)" if own else ""
         sentence(f"{letter} = {model}{size}")
     if both.shifts:
-        _print_shifts(both.shifts, unit_of(loaded[0]), top)
+        _print_shifts(both.shifts, loaded[0].outcome.unit.name, top)
     differences, ranks, groups = comparison_tables(_lettered(found, letters))
     print_table(replace(differences, title=", ".join([*sizes, intervals])))
     print_table(replace(ranks, note=""))

@@ -23,7 +23,10 @@ from clinometer.cli.printing import (
 from clinometer.display.numbers import p_value
 from clinometer.errors import SettingsError, TableError
 from clinometer.runs import AuditSettings, Run, read_table
-from clinometer.runs.findings import facts_of_table, in_words, judged, statements
+from clinometer.runs.findings.facts import facts_of_table
+from clinometer.runs.findings.judge import judged
+from clinometer.runs.findings.of_run import statements
+from clinometer.runs.findings.risk import in_words
 from clinometer.runs.settings import INFERENCE
 from clinometer.settings import option
 from clinometer.storage.rows import need_columns, read_rows

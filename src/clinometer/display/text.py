@@ -48,6 +48,34 @@ def proper(text: str) -> str:
     return _PROPER.sub(lambda m: m[0].upper() if len(m[0]) == 3 else m[0].title(), text)
 
 
+IRREGULAR_PLURALS = {
+    "counsel": "counsel",
+    "faculty": "faculty",
+    "police": "police",
+    "salesperson": "salespeople",
+}
+"""Plurals of built-in groups that follow no rule."""
+
+
+def plural(noun: str) -> str:
+    """Return the plural of an English noun.
+
+    >>> [plural(n) for n in ("nurse", "secretary", "coach", "fireman", "ceo", "actress")]
+    ['nurses', 'secretaries', 'coaches', 'firemen', 'CEOs', 'actresses']
+    """
+    if noun in IRREGULAR_PLURALS:
+        return IRREGULAR_PLURALS[noun]
+    if re.fullmatch(r"c[efiost]o", noun):
+        return f"{noun.upper()}s"
+    if re.search(r"(?<!hu)man$", noun):
+        return f"{noun[:-2]}en"
+    if re.search(r"[^aeiou]y$", noun):
+        return f"{noun[:-1]}ies"
+    if re.search(r"(s|x|z|ch|sh)$", noun):
+        return f"{noun}es"
+    return f"{noun}s"
+
+
 class Plain:
     """A dataclass that is written as JSON."""
 

@@ -13,6 +13,8 @@ import numpy as np
 from clinometer.display.numbers import counted, percent, show
 from clinometer.display.text import Plain
 from clinometer.errors import SettingsError
+from clinometer.findings.finding import Finding
+from clinometer.findings.phrases import minus
 from clinometer.measure import Comparison
 from clinometer.measure.risks import COMPARED, HEADINGS, RISKS
 from clinometer.report.export import markdown_text
@@ -25,8 +27,7 @@ from clinometer.runs.compare import (
     run_names,
     with_interval,
 )
-from clinometer.runs.findings import Finding, minus
-from clinometer.runs.people import Shift, unit_of
+from clinometer.runs.shifts import Shift
 from clinometer.settings import POSITIVE
 from clinometer.statistics.estimate import Estimate
 
@@ -189,15 +190,10 @@ def decide(
     if wanted is not None:
         rows = _risk_rows(found, wanted, margin)
     else:
-        unit, of_lean = (
-            unit_of(pair[0]),
-            100 * (margin if margin_rate is None else margin_rate),
-        )
-        if unit == "points":
-            length = pair[0].preferences.grid.criterion.length
-            of_lean = margin * length if margin_points is None else margin_points
-        rows = _worst_people(both.shifts, unit, of_lean)
-        if not rows or all(one.preferences.answers is None for one in pair):
+        outcome = pair[0].outcome
+        of_lean = outcome.lean_margin(margin, points=margin_points, rate=margin_rate)
+        rows = _worst_people(both.shifts, outcome.unit.name, of_lean)
+        if not rows or not any(one.preferences.counted for one in pair):
             rows = [*_risk_rows(found, DECISIVE, margin), *rows]
     same = _same_answers(*pair)
     if same:  # no interval is needed
@@ -438,7 +434,7 @@ def _notes(
         )
     if any(one.preferences.noisy for one in pair):
         notes.append("So few replies a cell that most of R may be dice, in either run.")
-    elif any(one.preferences.answers is not None for one in pair):
+    elif any(one.preferences.counted for one in pair):
         notes.append("Replies: what counting them adds to R is bracketed in each run.")
     if silence.cells:
         notes.append(f"{silence.sentence()}; the upper end counts them as the worst.")

@@ -184,6 +184,11 @@ class Preferences:
         )
 
     @property
+    def counted(self) -> bool:
+        """Return whether the shares are counted from replies; otherwise probabilities were read."""
+        return self.answers is not None
+
+    @property
     def replies(self) -> float:
         """Mean number of replies that were counted in a cell; 0 where probabilities were read."""
         if self.answers is None or not self.observed.any():

@@ -19,11 +19,12 @@ from clinometer.display.text import brief
 from clinometer.errors import ClinometerError, RunError
 from clinometer.measure.criterion import Criterion
 from clinometer.runs import Run
-from clinometer.runs.findings import run_findings
+from clinometer.runs.findings.of_run import run_findings
 from clinometer.runs.folder.recover import LoadedRun, cell_prompt, cell_words
-from clinometer.runs.nouns import asks, from_group, group_name, label, question_of
+from clinometer.runs.names import group_name, label
 from clinometer.statistics.arrays import FloatArray
 from clinometer.topics.conversation import CASE
+from clinometer.topics.shortened import from_group, question_of
 
 #: With more contexts than this, a band from lowest to highest only reflects their number.
 _WHOLE_RANGE = 20
@@ -137,16 +138,10 @@ class CellStatistics:
         mean of the groups is seldom far from it, and ends at the furthest."""
         if (
             self.run.risks.criterion.normalize
-            and not self.run.preferences.grid.relative
+            and not self.run.outcome.reference.is_mean
         ):
             return self.strength
         return np.asarray(self.strength / max(1e-12, float(np.nanmax(self.strength))))
-
-    @cached_property
-    def scores(self) -> FloatArray | None:
-        """[X, C]: the mean score of each cell; None where answers are not points of a scale."""
-        points = np.array(self.run.risks.criterion.points)
-        return np.asarray(self.run.preferences.values @ points) if points.size else None
 
     @cached_property
     def risk_parts(self) -> FloatArray:
@@ -396,13 +391,11 @@ def example(run: Run, x: int, c: int, *, why: str = "") -> Example:
     reference = np.broadcast_to(p.grid.reference, p.values.shape)[x, c]
     favoured = int(np.argmax(np.asarray(shares) - reference))
     before, after = sentence(run, x, c)
-    asked, score = is_answered(run), None
-    if points := run.risks.criterion.points:
-        mark, mean = (
-            float(v @ np.array(points)) for v in (np.asarray(shares), reference)
-        )
-        up, middle = ((v - points[0]) / (points[-1] - points[0]) for v in (mark, mean))
-        score = (f"{mark:.1f}", up, middle)
+    asked = is_answered(run)
+    mark = run.outcome.mark(np.asarray(shares), reference)
+    score = None
+    if mark is not None:
+        score = (mark.score, mark.position, mark.usual_position)
     if asked:
         before = question_of(from_group(before, group_name(run, p.groups[x])))
         if CASE in p.labels:  # a whole prompt is too long to show
@@ -413,12 +406,9 @@ def example(run: Run, x: int, c: int, *, why: str = "") -> Example:
             brief(p.categories[favoured], 24),
         )
         answer = f"{answer} {percent(shares[favoured])}"
-        if score is not None:
-            usual, answer = (
-                f"{mean:.1f}",
-                f"{score[0]} of {points[0]:g} to {points[-1]:g}",
-            )
-        beside = f", mean {usual}" if _from_mean(run) else ""
+        if mark is not None:
+            usual, answer = mark.usual, mark.answer
+        beside = f", mean {usual}" if run.outcome.reference.is_mean else ""
         why = " · ".join(
             filter(None, (f"{brief(p.groups[x], 40)}: {answer}{beside}", why))
         )
@@ -442,11 +432,7 @@ def example(run: Run, x: int, c: int, *, why: str = "") -> Example:
 
 def is_answered(run: Run) -> bool:
     """Whether cells are answers to questions or cases, and not words in a sentence."""
-    return (
-        asks(run)
-        or run.record.components is not None
-        or bool(run.risks.criterion.points)
-    )
+    return run.outcome.is_answered or run.record.components is not None
 
 
 def _swing(run: Run, strength: np.ndarray) -> Example | None:
@@ -466,14 +452,9 @@ def _swing(run: Run, strength: np.ndarray) -> Example | None:
         )
         a, b = example(run, int(x), int(low)), example(run, int(x), int(high))
         if a.favoured != b.favoured:
-            why = _SWING_ASKED if _from_mean(run) else _SWING
+            why = _SWING_ASKED if run.outcome.reference.is_mean else _SWING
             return replace(a, why=f"{a.group}: {why}" if a.asked else why, second=b)
     return None
-
-
-def _from_mean(run: Run) -> bool:
-    """Whether the reference is the mean of the groups."""
-    return isinstance(run.preferences.reference, str)
 
 
 @dataclass(frozen=True, eq=False)

@@ -36,19 +36,14 @@ from clinometer.report.charts import (
 from clinometer.report.figure import Figure, chart
 from clinometer.runs import Run
 from clinometer.runs.compare import leaning
-from clinometer.runs.findings import deviation
-from clinometer.runs.nouns import (
-    asks,
-    context_noun,
-    favourable,
-    group_noun,
-    noun_of,
-    question_label,
-)
-from clinometer.runs.people import joint, kinds_shown
+from clinometer.runs.departures import joint
+from clinometer.runs.findings.replies import deviation
+from clinometer.runs.kinds import kinds_shown
+from clinometer.runs.names import context_noun, group_noun, groups_noun
 from clinometer.statistics.estimate import with_ends
 from clinometer.statistics.regression import regress
 from clinometer.topics.conversation import CASE
+from clinometer.topics.shortened import gaps_shown, question_label
 
 REFERENCES = (
     ("Ideally unbiased", "unbiased"),
@@ -104,24 +99,23 @@ def leans_figure(cells: CellStatistics) -> Figure:
     they are shown in several ways.
     """
     run = cells.run
-    if measured_from_mean(run):
+    outcome = run.outcome
+    if outcome.chart == "distances":
         return _departures_figure(cells)
     names, frame = run.preferences.categories, _leans_frame(cells)
-    two = len(names) == 2
-    value = (
-        cells.share[:, _right(run)] if two else -np.nan_to_num(run.risks.r, nan=-np.inf)
-    )
+    two = outcome.chart == "dots"
+    end = outcome.far_end if two else -1
+    value = cells.share[:, end] if two else -np.nan_to_num(run.risks.r, nan=-np.inf)
     seen = [int(x) for x in cells.seen[np.argsort(value[cells.seen], kind="stable")]]
     groups = _few(seen)
-    last = names[_right(run) if two else -1]
-    words = "" if asks(run) else " words"
+    last = names[end]
     title = f"{_question(run)} By {group_noun(run)}"
     draw = _dots if two else _stacks
     return Figure(
         key="groups",
         title=title,
         caption=f"{_shown_of(len(groups), len(seen))}{_how_to_read(cells)}",
-        alt=f"{title}. Share of {last}{words}: "
+        alt=f"{title}. Share of {outcome.category_noun(last)}: "
         f"{_each(frame.iloc[groups], f'share of {last}', percent)}.",
         draw=lambda width: draw(cells, groups, width),
         table=frame,
@@ -156,19 +150,14 @@ def _each(frame: pd.DataFrame, value: str, form: Callable[[float], str]) -> str:
 
 def _question(run: Run) -> str:
     """What the chart of the groups answers."""
-    if run.risks.criterion.points:
-        return "How does it score people?"
-    if asks(run):
-        return "What does it answer?"
-    gendered = run.record.topic.title.startswith("Gender")
-    return f"When it writes {'a gendered word' if gendered else 'one of these words'}, which one?"
+    return run.outcome.question(run.record.topic.title)
 
 
 def _how_to_read(cells: CellStatistics) -> str:
     run, context = cells.run, context_noun(cells.run)
     if len(run.preferences.categories) > 2:
-        of_words = "" if asks(run) else "'s words"
-        return f"Share of each category{of_words}, averaged over {context}s. Grey name: not clear."
+        each = run.outcome.each_category
+        return f"Share of {each}, averaged over {context}s. Grey name: not clear."
     thin = (
         f"lowest to highest {context}"
         if cells.whole_range
@@ -182,39 +171,18 @@ def _thick(run: Run, ends: ArrayLike) -> str:
     if not np.isfinite(np.asarray(ends, dtype=float)).any():
         return f" No interval: {run.risks.n_contexts} {context_noun(run)}s are too few."
     level = 100 * run.record.settings.level
-    return f" Thick: its {level:g} % interval, all {noun_of(run)[0]} looked at."
-
-
-def measured_from_mean(run: Run) -> bool:
-    """Whether groups are drawn as distances from their mean: decisions and scores."""
-    p, criterion = run.preferences, run.risks.criterion
-    decides = criterion.name == "share" and len(p.categories) == 2
-    return isinstance(p.reference, str) and (decides or bool(criterion.points))
+    return f" Thick: its {level:g} % interval, all {groups_noun(run)} looked at."
 
 
 def palette(run: Run) -> list[str]:
     """A colour per category; of a decision a hue for the favourable answer, grey for the other."""
-    y, colours = decision(run), category_colours(len(run.preferences.categories))
+    y, colours = run.outcome.coloured, category_colours(len(run.preferences.categories))
     return colours if y is None else [DECISION if i == y else MARK for i in range(2)]
-
-
-def decision(run: Run) -> int | None:
-    """Of a decision between two answers the favourable one, of a scale its upper end; None for any
-    other run."""
-    if len(run.preferences.categories) != 2:
-        return None
-    return 1 if run.risks.criterion.points else favourable(run)
 
 
 def is_faint(run: Run) -> bool:
     """Whether the words carry so little probability that their shares say nothing."""
     return run.findings[0].kind == "improbable"
-
-
-def _right(run: Run) -> int:
-    """Of two categories the one that an axis ends with: the favourable one, else the second."""
-    y = favourable(run)
-    return 1 if y is None else y
 
 
 def _leans_frame(cells: CellStatistics) -> pd.DataFrame:
@@ -234,9 +202,9 @@ def _leans_frame(cells: CellStatistics) -> pd.DataFrame:
 
 
 def _dots(cells: CellStatistics, groups: Sequence[int], width: int) -> charts.Spec:
-    run, end = cells.run, _right(cells.run)
+    run, end = cells.run, cells.run.outcome.far_end
     names, colours = run.preferences.categories, palette(run)
-    words = "" if asks(run) else " words"
+    share_of = run.outcome.category_noun(names[end])
     ends = np.stack([*cells.share_range, *cells.mean_ends])[:, groups, end]
     columns = ("range_low", "range_high", "low", "high")
     frame = pd.DataFrame(dict(zip(columns, ends, strict=True))).assign(
@@ -246,7 +214,7 @@ def _dots(cells: CellStatistics, groups: Sequence[int], width: int) -> charts.Sp
         clear=cells.clear[groups],
     )
     frame["about"] = [
-        f"{brief(r['name'], 40)}: {percent(r['value'])} {names[end]}{words} on average"
+        f"{brief(r['name'], 40)}: {percent(r['value'])} {share_of} on average"
         f"{_ends_of(r, percent)}; its {context_noun(run)}s {percent(r['range_low'])} to "
         f"{percent(r['range_high'])}; {_clarity(r)}"
         for r in frame.to_dict("records")
@@ -304,7 +272,7 @@ def _reference_share(cells: CellStatistics, y: int) -> tuple[float, str]:
 def _departures_figure(cells: CellStatistics) -> Figure:
     """Distances from what all groups get in the same context; people in panels, each from the
     average of its panel."""
-    run, unit = cells.run, unit_of(cells.run)
+    run, unit = cells.run, cells.run.outcome.unit.name
     whole = cells.whole or run
     kinds = kinds_shown(whole)
     panels = len(kinds) > 1
@@ -312,7 +280,9 @@ def _departures_figure(cells: CellStatistics) -> Figure:
     parts = [part for _, part in every.groupby("panel", sort=False)]
     frame = pd.concat([part.iloc[_few(list(range(len(part))))] for part in parts])
     of = (
-        "the mean named over its panel" if panels else f"what all {noun_of(run)[0]} get"
+        "the mean named over its panel"
+        if panels
+        else f"what all {groups_noun(run)} get"
     )
     title = f"{_question(run)} By {group_noun(run)}"
     columns = {
@@ -336,15 +306,10 @@ def _departures_figure(cells: CellStatistics) -> Figure:
     )
 
 
-def unit_of(run: Run) -> str:
-    """What scores and decisions are measured in."""
-    return "points" if run.risks.criterion.points else "percentage points"
-
-
 def _kinds_frame(run: Run, kinds: Mapping[str, Preferences]) -> pd.DataFrame:
     """`distances` of each kind from its own mean, its panel named after kind and mean; of single
     groups those that are said of them everywhere, from the mean of all."""
-    settings, points = run.record.settings, run.risks.criterion.points
+    settings = run.record.settings
     level, frames = joint(settings.level, len(kinds)), []
     for kind, p in kinds.items():
         if single := {*p.groups} <= {*run.preferences.groups}:
@@ -357,9 +322,7 @@ def _kinds_frame(run: Run, kinds: Mapping[str, Preferences]) -> pd.DataFrame:
         each = of.grid.mean(of.values)
         seen = ~np.isnan(each).any(axis=1)
         means = np.average(each[seen], axis=0, weights=of.group_weights[seen])
-        mean = (
-            f"{means @ np.array(points):.2f}" if points else percent(means[_right(run)])
-        )
+        mean = run.outcome.mean_text(means)
         panel = f"{kind.capitalize()}, {'mean of all' if single else 'average'} {mean}"
         frames.append(distances(run, found).assign(panel=panel))
     return pd.concat(frames, ignore_index=True)
@@ -369,9 +332,8 @@ def distances(run: Run, leans: Sequence[GroupLean] | None = None) -> pd.DataFram
     """One row per group with an answer, the lowest first: its distance from the mean and the ends
     of the interval that decides whether it is clear (NaN without one), in points of the scale or
     percentage points."""
-    criterion = run.risks.criterion
-    scale = criterion.length if criterion.points else 100.0
-    top = run.preferences.categories[-1 if criterion.points else _right(run)]
+    scale = run.outcome.span
+    top = run.preferences.categories[run.outcome.far_end]
     rows: list[tuple[str, float, float, float, bool]] = []
     for one in run.leans if leans is None else leans:
         if one.lean is None:
@@ -387,11 +349,9 @@ def distances(run: Run, leans: Sequence[GroupLean] | None = None) -> pd.DataFram
 
 
 def _departures(run: Run, table: pd.DataFrame, width: int) -> charts.Spec:
-    unit, end, names = unit_of(run), _right(run), run.preferences.categories
-    ends, colours = ("lower", "higher"), (MARK, DECISION)
-    if not run.risks.criterion.points:
-        ends = (f"more {names[1 - end]}", f"more {names[end]}")
-        colours = (palette(run)[1 - end], palette(run)[end])
+    outcome = run.outcome
+    unit, ends, end = outcome.unit.name, outcome.ends, outcome.far_end
+    colours = (palette(run)[1 - end], palette(run)[end])
     columns = {"group": "name", "away": "value", "away_low": "low", "away_high": "high"}
     frame = table.rename(columns=columns)
     frame["ink"] = np.where(frame["value"] < 0, *colours)
@@ -430,12 +390,12 @@ def swing_figure(cells: CellStatistics) -> Figure | None:
     templates = p.templates or p.contexts
     if CASE in p.labels:
         labels = p.labels[CASE]
-    elif asks(run):
-        labels = [question_label(template) for template in templates]
     else:
-        labels = [t.replace("[X]", "…").replace("[Y]", "___") for t in templates]
-    right, context, form = decision(run), context_noun(run), ".0f"
-    if right is None:
+        shorten = question_label if run.outcome.asks_questions else gaps_shown
+        labels = [shorten(template) for template in templates]
+    right, value = run.outcome.coloured, run.outcome.value(p)
+    context, form = context_noun(run), ".0f"
+    if right is None or value is None:
         side, sides, colours = cells.favoured, p.categories, palette(run)
         shown = 100 * np.take_along_axis(p.values, side[..., None], axis=2)[..., 0]
         what, number = "the favoured category", "its share in per cent"
@@ -445,10 +405,8 @@ def swing_figure(cells: CellStatistics) -> Figure | None:
             ("below the mean", "above the mean"),
         )
         colours, what = [MARK, DECISION], "below or above the mean"
-        number = f"the share of “{brief(p.categories[right], 20)}” in per cent"
-        shown = 100 * p.values[..., right]
-        if cells.scores is not None:
-            number, shown, form = "its mean score", cells.scores, ".1f"
+        number, form = run.outcome.value_name, f".{run.outcome.value_digits}f"
+        shown = value
     table = pd.DataFrame(
         [
             {
@@ -466,9 +424,9 @@ def swing_figure(cells: CellStatistics) -> Figure | None:
     said = "; ".join(f"{brief(p.groups[x], 30)} {r[x]:.3f}" for x in groups[:8])
     return Figure(
         key="swing",
-        title=f"The most swinging {noun_of(run)[0]}, {context} by {context}",
+        title=f"The most swinging {groups_noun(run)}, {context} by {context}",
         caption=(
-            f"The {len(groups)} of {len(p.groups)} {noun_of(run)[0]} with the highest volatility "
+            f"The {len(groups)} of {len(p.groups)} {groups_noun(run)} with the highest volatility "
             f"risk, in the {len(contexts)} of {len(p.contexts):,} {context}s that move them most: "
             f"a selection, not the average; a phone shows the first {charts.MOST_ON_A_PHONE}. "
             f"Colour: {what}, the deeper the further from the reference; number: {number}; blank: "
@@ -487,7 +445,7 @@ def distribution_figure(
     """s over contexts of all groups together and of some of them; None where nothing varies."""
     run = cells.run
     two = len(run.preferences.categories) == 2
-    category = run.risks.categories[_right(run) if two else 0]
+    category = run.risks.categories[run.outcome.far_end if two else 0]
     curves, means = [], []
     for name, group in [("all groups", None), *((g, g) for g in groups)]:
         try:
@@ -620,7 +578,7 @@ def parts_rows(runs: Sequence[Run], names: Sequence[str]) -> list[dict[str, Any]
         split, placebo = run.record.components, run.record.placebo
         if split is None:
             continue
-        scale = 1.0 if run.risks.criterion.points else 100.0
+        scale = run.outcome.unit.factor
         row: dict[str, Any] = {"name": name, "clear": i in clear}
         for _, part, _ in PARTS:
             e: Estimate | None = getattr(split, part)
@@ -635,13 +593,13 @@ def parts_figure(runs: Sequence[Run], names: Sequence[str]) -> Figure | None:
     """Lean, swing and dice of each model, a panel each; None unless all have repeated replies."""
     splits = [run.record.components for run in runs]
     if not all(s is not None and s.total > 0 for s in splits) or not all(
-        run.preferences.grid.relative for run in runs
+        run.outcome.reference.is_mean for run in runs
     ):
         return None
     table = pd.DataFrame(parts_rows(runs, names))
-    first, unit = runs[0], unit_of(runs[0])
+    first, unit = runs[0], runs[0].outcome.unit.name
     one, noun = group_noun(first), context_noun(first)
-    digits = ".2f" if unit == "points" else ".1f"
+    digits = f".{first.outcome.unit.digits}f"
     rows = []
     for title, part, _ in PARTS:
         for r in table.dropna(subset=[part]).to_dict("records"):
@@ -713,7 +671,7 @@ def spread_figure(
     most = Counter(int(y) for y in top.side[top.clear]).most_common(1)
     y = most[0][0] if most else 0
     if len(categories) == 2:
-        y = _right(runs[0])
+        y = runs[0].outcome.far_end
     shares = np.stack([cells.share[:, y] for cells in models])
     measured = np.asarray(~np.isnan(shares).any(axis=0))
     spread = np.where(measured, np.ptp(np.nan_to_num(shares), axis=0), -1)
@@ -726,7 +684,7 @@ def spread_figure(
         return None
     widest.sort(key=lambda x: float(shares[:, x].mean()))
     category, inks = categories[y], model_colours(len(names))
-    said_of = category if asks(runs[0]) else f"{category} words"
+    said_of = runs[0].outcome.category_noun(category)
     dots = pd.DataFrame(
         [
             {

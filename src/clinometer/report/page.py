@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from clinometer.display.numbers import between, counted, percent, risk
 from clinometer.display.text import brief, plain, proper, visible
 from clinometer.errors import ClinometerError, SettingsError
+from clinometer.findings.finding import Finding
 from clinometer.measure import Estimate
 from clinometer.measure.criterion import CRITERIA
 from clinometer.measure.risks import CONTEXT_RISKS, MEASURES, RISKS
@@ -36,13 +37,9 @@ from clinometer.report.export import format_of, write_as
 from clinometer.report.figure import Figure
 from clinometer.runs import Run, compare
 from clinometer.runs.compare import edited_models, leaning, runs_findings
-from clinometer.runs.findings import (
-    HEADLINES,
-    Finding,
-    cautions,
-    next_step,
-    strongest_case,
-)
+from clinometer.runs.findings.case import strongest_case
+from clinometer.runs.findings.cautions import cautions
+from clinometer.runs.findings.of_run import HEADLINES, next_step
 from clinometer.runs.folder.record import find_topic
 from clinometer.runs.folder.recover import (
     LoadedRun,
@@ -50,7 +47,7 @@ from clinometer.runs.folder.recover import (
     open_runs,
     require_some,
 )
-from clinometer.runs.nouns import asks, context_noun, group_noun, noun_of
+from clinometer.runs.names import context_noun, group_noun, groups_noun
 from clinometer.runs.protocol import protocol_sentences
 from clinometer.tables import Table
 from clinometer.topics.prompt import english_article
@@ -207,7 +204,7 @@ class Report:
                     tuple(_parts(summary, alone)),
                     summary.run.preferences.categories,
                 )
-                decides = figures.decision(summary.run)
+                decides = summary.run.outcome.coloured
                 shown = replace(shown, parts=parts, categories=names, decides=decides)
             found.append(shown)
         return found
@@ -246,7 +243,7 @@ class Report:
             extras=self.extras,
             study=any(extra.first for extra in self.extras),
             asked=runs
-            and all(asks(r) or r.preferences.answers is not None for r in runs),
+            and all(r.outcome.asks_questions or r.preferences.counted for r in runs),
         )
 
     def figures(self) -> list[Figure]:
@@ -298,7 +295,7 @@ def _parts(summary: RunSummary, alone: bool) -> list[PagePart]:
     the page leaves out what only a reader of this run asks: `report` of it alone has that."""
     run, cells = summary.run, summary.cells
     by_key = {t.key: t for t in tables_of(summary.opened, summary)}
-    noun, (groups, _) = context_noun(run), noun_of(run)
+    noun, groups = context_noun(run), groups_noun(run)
     answered = "distances" in by_key
     chosen = "The answers with the largest share of R"
     if answered:
@@ -365,7 +362,7 @@ def tables_of(one: LoadedRun, summary: RunSummary | None) -> list[Table]:
         tables.cells_table(cells),
         tables.groups_table(run),
         *_some(
-            tables.distances_table(run) if figures.measured_from_mean(run) else None
+            tables.distances_table(run) if run.outcome.chart == "distances" else None
         ),
         tables.contexts_table(cells),
         *_some(tables.factors_table(run)),
@@ -461,7 +458,7 @@ def first_screen(summaries: Sequence[RunSummary]) -> Screen:
     split = figures.parts_figure(runs, names)
     if len(summaries) == 1:
         one = summaries[0]
-        replied = split is not None and runs[0].risks.criterion.points
+        replied = split is not None and runs[0].outcome.leads_with_parts
         return Screen(
             one.title,
             lede(one.run),
@@ -471,15 +468,18 @@ def first_screen(summaries: Sequence[RunSummary]) -> Screen:
             tuple(pick_examples(one.cells)),
             one.run.preferences.categories,
             f"The {context_noun(one.run)}s behind it",
-            figures.decision(one.run),
+            one.run.outcome.coloured,
         )
-    if split is not None and runs[0].risks.criterion.points:
+    if split is not None and runs[0].outcome.leads_with_parts:
         return _scores_screen(summaries, split)
     top = max(summaries, key=lambda s: s.run.risks.R.value)
     spread = figures.spread_figure([s.cells for s in summaries], names)
     first = runs_findings(runs, names)[0]
     level, why = min(map(evidence, runs), key=lambda e: _LEVELS.index(e[0]))
-    how = {"thin": level == "thin", "replies": any(map(has_replies, runs))}
+    how = {
+        "thin": level == "thin",
+        "replies": any(run.preferences.counted for run in runs),
+    }
     return Screen(
         first.text,
         (top.title, f"R is the {CRITERIA[runs[0].risks.criterion.name]}."),
@@ -489,7 +489,7 @@ def first_screen(summaries: Sequence[RunSummary]) -> Screen:
         tuple(pick_examples(top.cells)[:1]),
         top.run.preferences.categories,
         f"The {context_noun(top.run)} that shows it most in {brief(top.opened.name, 40)}",
-        figures.decision(top.run),
+        top.run.outcome.coloured,
     )
 
 
@@ -529,7 +529,7 @@ def _replies_badge(runs: Sequence[Run]) -> str:
         if parts is None
         else f" × {parts.contexts} {noun}s × {parts.replies:.2g} replies"
     )
-    return f"{len(runs[0].preferences.groups)} {noun_of(runs[0])[0]}{asked}"
+    return f"{len(runs[0].preferences.groups)} {groups_noun(runs[0])}{asked}"
 
 
 #: How strong evidence is, the weakest first; of several runs the weakest counts.
@@ -556,13 +556,12 @@ def strip(run: Run) -> Strip | None:
     end = next((e for e in _AXIS_ENDS if max(given) <= 0.9 * e and e < top), top)
     if np.isinf(end):
         end = 1.1 * max(given)
-    unit = report.criterion.length if report.criterion.points else 1.0
     bias = report.R_bias.value
     return Strip(
         (bias / end, (bias + report.R_volatility.value) / end),
         span(R, end),
         None if floor is None else span(floor, end),
-        _axis_ends(run, end, unit),
+        _axis_ends(run, end),
         tuple(_risk_chips(run)),
     )
 
@@ -576,21 +575,10 @@ def span(e: Estimate, end: float = 1.0) -> tuple[float, float] | None:
     )
 
 
-def _axis_ends(run: Run, end: float, unit: float) -> tuple[str, str]:
+def _axis_ends(run: Run, end: float) -> tuple[str, str]:
     """What the two ends of the axis of R mean."""
-    reference, criterion = run.preferences.reference, run.risks.criterion
-    none = "0: as the reference" if reference is not None else "0: an even split"
-    if isinstance(reference, str):
-        none = f"0: every {group_noun(run)} gets the same"
-    if criterion.points:
-        return none, f"{unit * end:.2g} points"
-    if end < criterion.top or np.isinf(criterion.top):
-        of = " of the answers would have to change" if criterion.name == "share" else ""
-        return none, f"{end:.2g}{of}"
-    return (
-        none,
-        f"{end:g}: always the same {'answer' if asks(run) else 'category of words'}",
-    )
+    zero = run.outcome.reference.zero.format(one=group_noun(run))
+    return zero, run.outcome.risk_end(end)
 
 
 def badge(run: Run) -> str:
@@ -599,13 +587,9 @@ def badge(run: Run) -> str:
     how = {
         "finished": run.record.finished,
         "thin": level == "thin",
-        "replies": has_replies(run),
+        "replies": run.preferences.counted,
     }
     return f"Evidence {level}: {why}{_next(run.findings[0], **how)}"
-
-
-def has_replies(run: Run) -> bool:
-    return run.preferences.answers is not None
 
 
 def _next(first: Finding, **how: bool) -> str:
@@ -618,15 +602,15 @@ def chips(run: Run) -> tuple[Chip, ...]:
     listed = _parts_chips(run) or _risk_chips(run)
     for mean in CONTEXT_RISKS:
         e = run.risks.summary.get(mean.name)
-        if e is not None and mean.meaning and not run.preferences.grid.relative:
+        if e is not None and mean.meaning and not run.outcome.reference.is_mean:
             about = mean.meaning.format(context=context_noun(run))
             ends = between(e.low, e.high)
             listed.append(Chip(mean.label, risk(e.value), ends, "", about))
     if (placebo := run.record.placebo) is not None:
-        scale = 1 if run.risks.criterion.points else 100
+        scale = run.outcome.unit.factor
         about = "How far an edit that should not matter moves the answer, beside another group."
         beside = f"another {group_noun(run)} {scale * placebo.groups:.2g}"
-        moved = f"{scale * placebo.edit:.2g} {figures.unit_of(run)}"
+        moved = f"{scale * placebo.edit:.2g} {run.outcome.unit.name}"
         listed.append(Chip("irrelevant edit", moved, beside, "", about))
     level, why = evidence(run)
     about = "How far the numbers can be trusted."
@@ -634,9 +618,9 @@ def chips(run: Run) -> tuple[Chip, ...]:
 
 
 def _parts_chips(run: Run) -> list[Chip]:
-    if not run.preferences.grid.relative:
+    if not run.outcome.reference.is_mean:
         return []
-    unit, digits = figures.unit_of(run), ".2f" if run.risks.criterion.points else ".1f"
+    unit, digits = run.outcome.unit.name, f".{run.outcome.unit.digits}f"
     one, noun = group_noun(run), context_noun(run)
     about = (
         f"A standard deviation between {one}s, the same in every {noun}.",
@@ -659,7 +643,7 @@ def _parts_chips(run: Run) -> list[Chip]:
 def _risk_chips(run: Run) -> list[Chip]:
     """R and its two parts, in points of a scale if there is one, and what shuffled words give."""
     report, noun = run.risks, context_noun(run)
-    unit = report.criterion.length if report.criterion.points else 1.0
+    unit = report.criterion.length
     named = []
     for measure, kind in zip(MEASURES, ("r", "b", "v"), strict=True):
         part = RISKS[measure]
@@ -776,7 +760,7 @@ def explorer_data(summary: RunSummary, *, words: int = 0) -> str:
         "strength": _quantised(cells.depth, 255, "<u1"),
         "p": _quantised(p.values[:, :, :-1], MISSING, "<u2"),
     }
-    if figures.measured_from_mean(run):
+    if run.outcome.chart == "distances":
         away = figures.distances(run).set_index("group").reindex(list(p.groups))
         columns |= {
             name: away[name].to_numpy() for name in ("away", "away_low", "away_high")
@@ -844,15 +828,15 @@ def _about(summary: RunSummary) -> dict[str, Any]:
     return {
         "model": visible(summary.opened.name),
         "state": summary.opened.state,
-        "noun": noun_of(run)[0],
+        "noun": groups_noun(run),
         "context": context_noun(run),
         "asked": is_answered(run),
         "points": list(run.risks.criterion.points),
-        "unit": figures.unit_of(run),
-        "decides": figures.decision(run),
-        "categories": ["lower", "higher"]
-        if run.risks.criterion.points
-        else [proper(visible(c)) for c in p.categories],
+        "unit": run.outcome.unit.name,
+        "decides": run.outcome.coloured,
+        "categories": list(
+            run.outcome.end_names or [proper(visible(c)) for c in p.categories]
+        ),
         "reference": [1 / len(p.categories)] * len(p.categories)
         if even
         else plain(p.reference),

@@ -17,12 +17,11 @@ from clinometer.report.figures import (
     parts_rows,
     reference_rows,
     risk_rows,
-    unit_of,
 )
 from clinometer.runs import Run
 from clinometer.runs.answers import answered_groups
 from clinometer.runs.compare import resampling_note
-from clinometer.runs.findings import factor_notes, resampled
+from clinometer.runs.findings.factors import factor_notes, resampled
 from clinometer.runs.folder.recover import LoadedRun
 from clinometer.statistics.estimate import with_ends
 from clinometer.tables import COLUMNS, Table
@@ -62,7 +61,7 @@ def parts_table(opened: Sequence[LoadedRun]) -> Table | None:
     )
     frame = frame.assign(clear=frame["clear"].map({True: "yes", False: "no"}))
     frame = frame.dropna(axis=1, how="all")
-    unit = unit_of(runs[0][0])
+    unit = runs[0][0].outcome.unit.name
     note = (
         f"In {unit}: lean and swing are standard deviations between groups, dice within one "
         "request."
@@ -76,7 +75,7 @@ def distances_table(run: Run) -> Table:
     """How far each group is from what all groups get in the same context, the lowest first."""
     frame = distances(run).drop(columns="panel")
     frame = frame.assign(clear=frame["clear"].map({True: "yes", False: "no"}))
-    note = f"In {unit_of(run)} from what all groups get in the same context."
+    note = f"In {run.outcome.unit.name} from what all groups get in the same context."
     return Table("distances", "Groups by their distance from the mean", frame, note)
 
 

@@ -12,26 +12,18 @@ import numpy as np
 from clinometer.display.numbers import counted, p_relation, risk, show
 from clinometer.display.text import brief
 from clinometer.errors import ClinometerError, RunError, SettingsError
+from clinometer.findings.finding import UNDECIDED, Finding, Sure
+from clinometer.findings.phrases import NAMED, ends, listed, ruled_out
+from clinometer.findings.unit import Unit
 from clinometer.measure import Comparison, Estimate, Preferences
 from clinometer.measure import compare as compare_arrays
 from clinometer.measure.differences import Difference
 from clinometer.measure.risks import RISKS
 from clinometer.measure.unpaired import compare_unpaired
-from clinometer.runs.findings import (
-    NAMED,
-    UNDECIDED,
-    Finding,
-    Sure,
-    amount,
-    ends,
-    listed,
-    more_or_less,
-    ruled_out,
-)
-from clinometer.runs.nouns import context_noun, group_noun, noun_of
-from clinometer.runs.people import Shift, shifts, unit_of
+from clinometer.runs.names import context_noun, group_noun, groups_noun
 from clinometer.runs.run import Run
 from clinometer.runs.scales import on_one_scale
+from clinometer.runs.shifts import Shift, shifts
 from clinometer.statistics.significance import holm
 
 Comparable = Run | Preferences | str | Path
@@ -369,7 +361,7 @@ def compared(
         align = "groups" if only_contexts_differ(runs) else "same"
     comparison = compare(*runs, names=names, align=align, **how)
     said = comparison_findings(
-        comparison, one=group_noun(runs[0]), many=noun_of(runs[0])[0]
+        comparison, one=group_noun(runs[0]), many=groups_noun(runs[0])
     )
     if len(runs) > 2:
         lean = leaning_models(runs, comparison.models)
@@ -381,8 +373,8 @@ def compared(
     if not moved:
         return Compared(comparison, (), said)
     units = counted(comparison.n_contexts, context_noun(runs[0]))
-    shift = shift_finding(moved, comparison.models, unit_of(runs[0]), units)
-    sampled = any(run.preferences.answers is not None for run in runs)
+    shift = shift_finding(moved, comparison.models, runs[0].outcome.unit, units)
+    sampled = any(run.preferences.counted for run in runs)
     # Of replies, who gets what is the result; R is for researchers.
     findings = (shift, *said) if sampled else (said[0], shift, *said[1:])
     return Compared(comparison, tuple(moved), findings)
@@ -549,7 +541,7 @@ def groups_of_pair(
 
 
 def shift_finding(
-    moved: Sequence[Shift], who: Sequence[str], unit: str, units: str
+    moved: Sequence[Shift], who: Sequence[str], unit: Unit, units: str
 ) -> Finding:
     """Who gets more or less from the first of two runs than from the second: first kinds of people,
     then single groups."""
@@ -564,20 +556,20 @@ def shift_finding(
     if clear:
         sure, left = "clear", len(clear) - len(groups)
         said = [
-            f"{brief(name, 40)} {more_or_less(one, unit)}"
+            f"{brief(name, 40)} {unit.more_or_less(one)}"
             for name, one in groups.items()
         ]
         others = f"; {left} more shift clearly" if left > 0 else ""
         text = f"Measured from the mean, {a} gives {listed(said)} than {b}{others}."
     elif numbers:
-        out = amount(numbers["ruled out"].value, unit)
+        out = unit.amount(numbers["ruled out"].value)
         ruled = f"; a shift of more than {out} is ruled out"
         text = f"Nobody gets clearly more or less from {a} than from {b}{ruled}."
     else:
         sure = "cannot tell"
         text = f"{units} cannot tell whether {a} treats anybody differently than {b}."
     tally = {"clear": len(clear), UNDECIDED: len(moved) - len(clear)}
-    words = {"unit": unit}
+    words = {"unit": unit.name}
     return Finding(
         "shifts",
         text,
@@ -605,10 +597,10 @@ def leaning_models(runs: Sequence[Run], names: Sequence[str]) -> Finding | None:
     repeated scores of one kind."""
     splits = [run.record.components for run in runs]
     told = [one for one in splits if one is not None and one.p is not None]
-    if len(told) < len(runs) or not all(run.risks.criterion.points for run in runs):
+    if len(told) < len(runs) or not all(run.outcome.leads_with_parts for run in runs):
         return None
     which = [names[i] for i in leaning(runs)]
-    n, total, many = len(which), len(runs), noun_of(runs[0])[0]
+    n, total, many = len(which), len(runs), groups_noun(runs[0])
     over = f"differently over {counted(told[0].contexts, context_noun(runs[0]))}"
     text = f"None of {total} models clearly scores {many} {over}."
     if which:

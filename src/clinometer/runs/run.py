@@ -13,13 +13,15 @@ import numpy as np
 import pyarrow as pa
 
 from clinometer.errors import RunError
+from clinometer.findings.finding import Finding
 from clinometer.measure import Estimate, Preferences, RiskReport
-from clinometer.measure.components import Components
 from clinometer.measure.factors import factor_shares
 from clinometer.measure.leaning import GroupLean
 from clinometer.measure.risks import MEASURES
+from clinometer.outcomes.choose import outcome_of
+from clinometer.outcomes.outcome import Outcome
 from clinometer.runs.answers import answered_groups, other_record
-from clinometer.runs.findings import Finding, run_findings
+from clinometer.runs.findings.of_run import run_findings
 from clinometer.runs.folder.folder import (
     LABEL,
     RunFolder,
@@ -30,7 +32,6 @@ from clinometer.runs.folder.folder import (
 from clinometer.runs.folder.record import BoundsRecord, RunRecord, SummaryRecord
 from clinometer.runs.shuffled_words import word_floor
 from clinometer.runs.stored_scores import has_scores
-from clinometer.statistics.intervals.reach import widening_for_several
 from clinometer.storage.atomic import replacing
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ class Run:
         }
         plain = preferences.decompose().summary
         found["plug_in"] = {name: plain[name].value for name in MEASURES}
-        if preferences.answers is not None:
+        if preferences.counted:
             found["components"] = preferences.components(
                 level=settings.level, clusters=settings.clusters
             )
@@ -147,6 +148,17 @@ class Run:
         return self.risks.to_pandas().set_index("group")
 
     @cached_property
+    def outcome(self) -> Outcome:
+        """What kind of answer it holds: words, decisions or scores."""
+        record, topic = self.record, self.record.topic
+        named = topic.favourable or (topic.readout or {}).get("favourable")
+        return outcome_of(
+            self.preferences,
+            asks_questions=topic.readout is not None or record.imported is not None,
+            favourable=named or "",
+        )
+
+    @cached_property
     def leans(self) -> tuple[GroupLean, ...]:
         """Which groups lean clearly, and to what, in the order of the topic.
 
@@ -154,19 +166,13 @@ class Run:
         repeated scores, those whose steady lean is clear in the split of their variance, with its
         interval. An interval excludes 0 exactly where the lean is clear.
         """
-        settings, p, split = (
-            self.record.settings,
-            self.preferences,
-            self.record.components,
+        settings = self.record.settings
+        leans = self.preferences.leans(
+            level=settings.level,
+            clusters=settings.clusters,
+            known=self.record.model.kind == "reference",
         )
-        known = self.record.model.kind == "reference"
-        leans = p.leans(level=settings.level, clusters=settings.clusters, known=known)
-        if split is None or not p.grid.relative or not p.grid.criterion.points:
-            return leans
-        return tuple(
-            _steady(lean, split, p.categories[-1], p.grid.criterion.length)
-            for lean in leans
-        )
+        return self.outcome.decided_leans(leans, self.record.components)
 
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
@@ -286,24 +292,3 @@ class Run:
         folder = RunFolder(Path(path))
         record, tables = folder.read_finished()
         return cls(record, *stored_results(record, tables), folder.path)
-
-
-def _steady(lean: GroupLean, split: Components, top: str, length: float) -> GroupLean:
-    """The lean of a group as the split of the variance has it; its interval is widened for all
-    groups (Student's t)."""
-    part = {group.group: group for group in split.groups}.get(lean.group)
-    if lean.lean is None or part is None:
-        return lean
-    category = lean.favoured if part in split.clear_groups() else None
-    if part.low is None or part.high is None:
-        return replace(lean, category=category, low=None, high=None)
-    wider = widening_for_several(
-        max(split.contexts - 1, 1),
-        len(split.groups),
-        level=split.lean.level or 0.95,
-    )
-    away = part.lean[0] if lean.favoured == top else -part.lean[0]
-    reach = wider * (part.high - part.low) / 2 / length
-    middle = away / length
-    ends = min(middle - reach, lean.lean), max(middle + reach, lean.lean)
-    return replace(lean, category=category, low=ends[0], high=ends[1]).decided()

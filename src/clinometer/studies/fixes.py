@@ -23,6 +23,8 @@ from clinometer.contexts import ContextSet
 from clinometer.display.text import brief
 from clinometer.errors import ClinometerError, RunError, SettingsError, closest
 from clinometer.extras import require
+from clinometer.findings.phrases import capital, minus
+from clinometer.findings.unit import PER_CENT, Unit
 from clinometer.measure.components import CellMoments, Deviations
 from clinometer.measure.ledger import Changes, Responses, Ruling, changes, ruling
 from clinometer.models import ModelSource, ModelSpec, open_model
@@ -34,9 +36,6 @@ from clinometer.report import Table, charts
 from clinometer.report.export import write_files
 from clinometer.report.figure import chart
 from clinometer.runs import AuditSettings, Run
-from clinometer.runs.findings import amount, capital, digits, minus
-from clinometer.runs.nouns import favourable
-from clinometer.runs.people import outcomes
 from clinometer.settings import with_settings
 from clinometer.statistics.arrays import FloatArray
 from clinometer.statistics.estimate import Estimate, with_ends
@@ -329,16 +328,15 @@ def answers_of(run: Run, contexts: Sequence[int] | None = None) -> Responses:
     """What the ledger needs of a run, in some of its contexts or in all."""
     run = replace(run, preferences=run.preferences.only(contexts=contexts))
     p, clusters = run.preferences, run.record.settings.clusters
-    points = bool(p.grid.criterion.points)
-    scale = 1.0 if points else 100.0
+    outcome = run.outcome
     covered = None if run.record.topic.readout is None else p.coverage
     return Responses(
         CellMoments.of(
             p.grid, p.answers, clusters=None if clusters is None else p.label(clusters)
         ),
-        scale=scale,
-        margin=scale * p.grid.criterion.length / 100,
-        good=outcomes(run) if points or favourable(run) is not None else None,
+        scale=outcome.unit.factor,
+        margin=outcome.span / 100,
+        good=outcome.value(p),
         other=None
         if covered is None
         else 100 * (1 - np.clip(np.nan_to_num(covered), 0, 1)),
@@ -416,7 +414,7 @@ def fixes_findings(
         if role in known
     }
     items |= surprises(results, prompts, out) if facts else {}
-    unit = "points" if base.preferences.grid.criterion.points else "percentage points"
+    unit = base.outcome.unit
     rows: list[dict[str, Any]] = []
     parts: list[dict[str, Any]] = []
     said: list[str] = []
@@ -457,8 +455,9 @@ def fixes_findings(
             "study fixes: no fix could be scored; correct the errors above"
         )
     note = (
-        f"Changes in {unit} (facts: of 100; perplexity: per cent); lean, swing and dice as root "
-        f"mean squares. Intervals that decide hold for {len(fixes)} fixes × {tests} tests together."
+        f"Changes in {unit.name} (facts: of 100; perplexity: per cent); lean, swing and dice as "
+        f"root mean squares. Intervals that decide hold for {len(fixes)} fixes × {tests} "
+        "tests together."
     )
     if best:
         note += " Of a vector, the strength with least lean where it was fitted gets the verdict."
@@ -468,8 +467,8 @@ def fixes_findings(
     figure = chart(
         "fixes",
         "Lean, swing and dice, before and after",
-        f"In {unit}. An arrow goes from the base to the fix, grey where the change is not clear or "
-        "below a hundredth of the scale; the band is its interval. Controls are pale.",
+        f"In {unit.name}. An arrow goes from the base to the fix, grey where the change is not "
+        "clear or below a hundredth of the scale; the band is its interval. Controls are pale.",
         drawn,
         "{fix}: {part} {from:.2f} to {to:.2f}",
         charts.arrows,
@@ -490,28 +489,28 @@ def fixes_findings(
     return Findings("fixes", tables, [figure], [base], [*said, *sources])
 
 
-def fix_sentence(fix: Fix, found: Changes, verdict: Ruling, unit: str) -> str:
+def fix_sentence(fix: Fix, found: Changes, verdict: Ruling, unit: Unit) -> str:
     """The verdict on a fix, the change that it rests on, and what became of the lean or swing."""
     c, word = verdict.change, verdict.verdict
-    of = "%" if word == "silenced" else unit
+    of = PER_CENT if word == "silenced" else unit
     other = (
         ("its swing", found.swing)
         if c is found.lean
         else ("the lean it targets", found.lean)
     )
 
-    def by(change: Estimate, unit: str) -> str:
+    def by(change: Estimate, unit: Unit) -> str:
         each = (
             [change.value]
             if change.low is None
             else [change.value, change.low, change.high]
         )
-        value, *ends = [minus(f"{one:+.{digits(unit)}f}") for one in each]
+        value, *ends = [minus(f"{one:+.{unit.digits}f}") for one in each]
         return f"{value} ({' to '.join(ends)})" if ends else value
 
     said = (
         f"{brief(fix.name, 40)}: {word}. {capital(verdict.about)}: from "
-        f"{c.before:.{digits(of)}f} to {amount(c.after, of)}, by {by(c.change, of)}"
+        f"{of.number(c.before)} to {of.amount(c.after)}, by {by(c.change, of)}"
     )
     if other[1] is not None and word != "nothing clear":
         said += f"; {other[0]} changes by {by(other[1].change, unit)}"
