@@ -120,9 +120,10 @@ def _context_set(work: MiningWork, name: str) -> ContextSet:
     if not frequent:
         work.work.clear()
         raise _no_context(work, total)
+    about_language: dict[str, Any] = language.describe()
     metadata = SetMetadata(
         **_about_corpus(work),
-        **language.describe(),
+        **about_language,
         **_about_confidence(work.settings, total),
         articles={"read": _articles_read(work), "mined": total.read},
         sentences_parsed=total.sentences,

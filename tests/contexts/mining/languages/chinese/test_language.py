@@ -11,11 +11,8 @@ from tests.processes import python
 
 from clinometer.contexts.mining import MineSettings
 from clinometer.contexts.mining.languages import read_lexicon
-from clinometer.contexts.mining.languages.chinese.language import (
-    TOPIC,
-    Chinese,
-    is_simplified,
-)
+from clinometer.contexts.mining.languages.chinese.language import TOPIC, Chinese
+from clinometer.contexts.mining.languages.chinese.script import is_simplified
 from clinometer.errors import SettingsError
 from clinometer.topics import load_topic
 
@@ -123,7 +120,7 @@ def test_what_lies_in_the_folder_for_temporary_files_is_not_read(
     code = (
         "import sys, tempfile\n"
         "tempfile.tempdir = sys.argv[1]\n"
-        "from clinometer.contexts.mining.languages.chinese.language import segmenter\n"
+        "from clinometer.contexts.mining.languages.chinese.segmentation import segmenter\n"
         "print([pair.word for pair in segmenter().cut('他说他离开学校')])"
     )
     done = python(code, tmp_path)

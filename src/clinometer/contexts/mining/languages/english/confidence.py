@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from clinometer.contexts.mining.languages.decisions import Dropped, drop_if
 from clinometer.contexts.mining.languages.english.links import Link
@@ -110,7 +110,7 @@ class LinkFacts:
         return float(shares["rival" if has_rival else "alone"])
 
 
-def _constants() -> dict[str, dict[str, dict[str, float]]]:
+def _constants() -> dict[str, Any]:
     return read_toml(__package__, "confidence.toml")
 
 
