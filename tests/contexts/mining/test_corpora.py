@@ -18,13 +18,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from clinometer.contexts.mining import corpora
-from clinometer.contexts.mining.corpora import (
+from clinometer.contexts.mining.corpora import articles, find_sources, lines, streams
+from clinometer.contexts.mining.corpora.damage import (
+    AS_WINDOWS_1252,
     NO_TEXT,
     NOT_JSON,
     NOT_UNICODE,
-    articles,
-    find_sources,
+    NOT_UTF8,
+    TOO_LONG,
 )
 from clinometer.errors import ContextError
 
@@ -117,19 +118,19 @@ def test_a_truncated_file_is_refused(tmp_path: Path, kind: str, packed: str) -> 
         (
             '{"text": "Señora Müller"}\n{"text": "plain"}\n'.encode("latin-1"),
             ["Señora Müller", "plain"],
-            {corpora.AS_WINDOWS_1252: 1},
+            {AS_WINDOWS_1252: 1},
         ),
         (b'{"text": "broken \\ud800"}\n{"text": "fine"}\n', ["fine"], {NOT_UNICODE: 1}),
         (
             b'\xef\xbb\xbf{"text": "good"}\r\ncaf\xc3\xa9 \xff broken\n{"text": \n'
             b'{"title": "no text"}\n\n[1]\n{"text": "fine"}\n',
             ["good", "fine"],
-            {corpora.NOT_UTF8: 1, NOT_JSON: 1, NO_TEXT: 2},
+            {NOT_UTF8: 1, NOT_JSON: 1, NO_TEXT: 2},
         ),
         (  # skipped without loading it
             b'{"text": "' + b"a" * 5000 + b'"}\n{"text": "fine"}\n',
             ["fine"],
-            {corpora.TOO_LONG: 1},
+            {TOO_LONG: 1},
         ),
     ],
     ids=["Latin-1", "half a surrogate pair", "broken lines", "an endless line"],
@@ -141,7 +142,7 @@ def test_damage_is_counted(
     texts: list[str],
     damage: dict[str, int],
 ) -> None:
-    monkeypatch.setattr(corpora, "LONGEST_LINE", 1000)
+    monkeypatch.setattr(lines, "LONGEST_LINE", 1000)
     path = tmp_path / "c.jsonl"
     path.write_bytes(content)
     assert texts_of(path) == (texts, damage)
@@ -250,7 +251,7 @@ def test_the_list_of_a_zip_file_is_read_once_for_all_members(
             archive.writestr(f"{number:05}.txt", "He said that he left.")
     sources = find_sources([str(path)])
     opened = Mock(wraps=zipfile.ZipFile)
-    monkeypatch.setattr(corpora.zipfile, "ZipFile", opened)  # type: ignore[attr-defined]
+    monkeypatch.setattr(streams.zipfile, "ZipFile", opened)  # type: ignore[attr-defined]
     texts = [t for s in sources for t in articles(s, field="text", damage=Counter())]
     assert (len(texts), opened.call_count) == (3000, 1)
 
@@ -259,8 +260,8 @@ def test_the_list_of_a_zip_file_is_read_once_for_all_members(
 def test_a_file_that_unpacks_to_thousands_of_times_its_size_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, packed: str
 ) -> None:
-    monkeypatch.setattr(corpora, "_ALWAYS", 1 << 16)
-    monkeypatch.setattr(corpora, "_MOST_TIMES", 100)
+    monkeypatch.setattr(streams, "ALWAYS_ALLOWED", 1 << 16)
+    monkeypatch.setattr(streams, "MOST_TIMES", 100)
     path = tmp_path / f"newlines.txt{packed}"
     path.write_bytes(PACKERS[packed](b"\n" * (8 << 20)))
     with pytest.raises(ContextError, match="times as large"):

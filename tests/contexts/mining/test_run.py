@@ -16,7 +16,8 @@ from tests.command import Clinometer, refused
 from tests.contexts.mining.conftest import assert_same_sets
 
 from clinometer.contexts import load_contexts
-from clinometer.contexts.mining import MineSettings, corpora, mine, pieces
+from clinometer.contexts.mining import MineSettings, mine, pieces
+from clinometer.contexts.mining.corpora import lines
 from clinometer.contexts.mining.run import mine_shard
 from clinometer.contexts.mining.work_folder import WorkFolder
 from clinometer.errors import ContextError, SettingsError
@@ -253,7 +254,7 @@ def test_a_failed_run_leaves_no_files_behind(
     content: bytes,
     message: str,
 ) -> None:
-    monkeypatch.setattr(corpora, "LONGEST_LINE", 1 << 20)
+    monkeypatch.setattr(lines, "LONGEST_LINE", 1 << 20)
     path = tmp_path / "corpus.jsonl"
     path.write_bytes(content)
     with pytest.raises(ContextError, match=message) as caught:

@@ -25,7 +25,7 @@ def is_adverbial(clause: str) -> bool:
 
 
 def is_prepositional(clause: str) -> bool:
-    """Return whether a clause is a short phrase with a preposition and without a person: 在演说中."""
+    """Return whether a clause is a short phrase with a preposition, of no person: 在演说中."""
     if len(clause) > _LONGEST_PHRASE or any(pronoun in clause for pronoun in PRONOUNS):
         return False
     return clause[:1] in "在于对随为以据除自至"
