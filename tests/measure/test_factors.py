@@ -18,10 +18,10 @@ from clinometer.measure import PreferenceGrid, read_preferences
 from clinometer.measure.criterion import Criterion
 from clinometer.measure.factors import (
     FactorShares,
-    Moments,
     factor_shares,
     sampled_factor,
 )
+from clinometer.measure.level_moments import Moments
 from clinometer.statistics.arrays import BoolArray, FloatArray
 from clinometer.statistics.estimate import Estimate
 
