@@ -13,8 +13,8 @@ from tests.command import Clinometer, refused
 from tests.models.server.http import JsonHandler, Server
 from tests.report.made import made_run
 
-from clinometer.cli.audit import notes
 from clinometer.runs import Run
+from clinometer.runs.notes import notes
 from clinometer.storage.rows import read_rows
 
 FEW = ("--groups", "nurse,cook,engineer")

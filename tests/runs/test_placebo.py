@@ -15,9 +15,9 @@ from tests.present import present
 from tests.processes import kill
 
 import clinometer as cm
-from clinometer.cli.audit import notes
 from clinometer.errors import ClinometerError
 from clinometer.runs import Run
+from clinometer.runs.notes import notes
 from clinometer.runs.placebo import EditedQuestions, irrelevant_edits
 from clinometer.runs.resolve import resolve
 from clinometer.topics import load_topic, parse_topic

@@ -27,7 +27,7 @@ from tests.processes import PATIENCE_S
 from tests.report.made import HOSTILE, made_run, with_floor
 from tests.web.conftest import served
 
-from clinometer.cli.audit import as_json, print_runs
+from clinometer.cli.show_runs import as_json, print_runs
 from clinometer.display.numbers import percent, risk
 from clinometer.errors import RunError, SettingsError
 from clinometer.models.providers import is_loopback

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from clinometer import settings as ranges
-from clinometer.cli.audit import show_runs
 from clinometer.cli.limits import FAIL_ABOVE, FAIL_ON, exceeded, fail, parse_limits
 from clinometer.cli.options import ALLOW, JSON, argument, derived
 from clinometer.cli.printing import (
@@ -20,6 +19,7 @@ from clinometer.cli.printing import (
     print_table,
     sentence,
 )
+from clinometer.cli.show_runs import show_runs
 from clinometer.display.numbers import p_value
 from clinometer.errors import SettingsError, TableError
 from clinometer.runs import AuditSettings, Run, read_table

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from clinometer.display.numbers import counted, percent
-from clinometer.errors import SettingsError
+from clinometer.errors import ClinometerError, SettingsError
 from clinometer.measure.components import Components
 from clinometer.measure.planning import (
     SPREAD,
@@ -24,7 +25,10 @@ from clinometer.measure.planning import (
 from clinometer.models.providers import hosted
 from clinometer.runs.compare import compare
 from clinometer.runs.cost import Cost, estimate_cost
-from clinometer.runs.resolve import Contexts, resolve
+from clinometer.runs.folder.folder import RunFolder
+from clinometer.runs.folder.recover import progress as stored_progress
+from clinometer.runs.placebo import FOLDER as PLACEBO
+from clinometer.runs.resolve import Contexts, ResolvedAudit, resolve
 from clinometer.runs.run import Run
 from clinometer.runs.settings import AuditSettings
 from clinometer.topics import Topic
@@ -209,6 +213,32 @@ def with_hosted_costs(
         if cost is not None:
             costs.append(HostedCost(model, cost.part(plan.cells / cost.cells)))
     return replace(plan, hosted=tuple(costs))
+
+
+def remaining_cost(
+    audit: ResolvedAudit, model: str, folder: Path | None
+) -> Cost | None:
+    """Return what is left to pay for an audit at most, after the cells that its folder has.
+
+    None where no replies are sampled from a server.
+    """
+    cost = audit.cost(model)
+    if cost is None:
+        return None
+    cells = 0
+    if folder is not None:
+        cells = stored_cells(folder) + stored_cells(folder / PLACEBO)
+    return cost.part(1 - cells / max(cost.cells, 1))
+
+
+def stored_cells(path: Path) -> int:
+    """Return how many cells of an audit are scored in its folder; 0 where there is none."""
+    folder = RunFolder(path)
+    try:
+        scored, _ = stored_progress(folder, folder.read_record())
+    except ClinometerError:
+        return 0
+    return scored
 
 
 @dataclass(frozen=True, kw_only=True)
