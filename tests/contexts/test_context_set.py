@@ -19,7 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clinometer.contexts import ContextSet, SetMetadata, load_contexts
-from clinometer.contexts.context_set import DrawRecord, TopRecord
+from clinometer.contexts.metadata import DrawRecord, TopRecord
 from clinometer.errors import ContextError, SettingsError
 
 SAID, FELT, SAW = "The [X] said that [Y]", "The [X] felt that [Y]", "The [X] saw [Y]"

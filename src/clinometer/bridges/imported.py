@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from clinometer.bridges.mapping import SampleMapping, SamplePlace
-from clinometer.contexts.context_set import context_ids
+from clinometer.contexts.template import context_ids
 from clinometer.display.text import visible
 from clinometer.errors import SettingsError, TableError
 from clinometer.measure import Preferences

@@ -23,7 +23,7 @@ from clinometer.bridges.imported import (
     measured_import,
 )
 from clinometer.bridges.mapping import SampleMapping, SamplePlace, load_mapping
-from clinometer.contexts.context_set import context_ids
+from clinometer.contexts.template import context_ids
 from clinometer.display.text import brief, visible
 from clinometer.errors import TableError
 from clinometer.measure import Preferences

@@ -13,7 +13,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from clinometer.contexts.context_set import ContextSet, SetMetadata
+from clinometer.contexts.context_set import ContextSet
+from clinometer.contexts.metadata import SetMetadata
 from clinometer.contexts.mining.corpora import Source, find_sources
 from clinometer.contexts.mining.languages import open_language
 from clinometer.contexts.mining.parts import Part

@@ -20,7 +20,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, PlainSerializer
 
 from clinometer.contexts import ContextSet
-from clinometer.contexts.context_set import DrawRecord
+from clinometer.contexts.metadata import DrawRecord
 from clinometer.display.numbers import money
 from clinometer.display.text import to_plain
 from clinometer.errors import RunError

@@ -15,7 +15,7 @@ from clinometer.errors import ContextError
 from clinometer.extras import require
 
 if TYPE_CHECKING:
-    from mwparserfromhell.nodes import Node
+    from mwparserfromhell.nodes import Node, Tag, Wikilink
     from mwparserfromhell.wikicode import Wikicode
 
 _LONGEST_TAG = 1 << 20
@@ -152,11 +152,11 @@ def plain_text(wikitext: str) -> str:
     return "\n".join(line for line in lines if line)
 
 
-def _is_not_prose(node: Node) -> bool:
-    return str(node.tag).lower() in _NOT_PROSE
+def _is_not_prose(tag: Tag) -> bool:
+    return str(tag.tag).lower() in _NOT_PROSE
 
 
-def _is_in_namespace(link: Node) -> bool:
+def _is_in_namespace(link: Wikilink) -> bool:
     return _NAMESPACE_LINK.match(str(link.title)) is not None
 
 
