@@ -95,7 +95,7 @@ MUTATIONS = (
     # paths
     Mutation("paths", "web/viewer.py", "return path.resolve().is_relative_to(self.root)", "return True", VIEWER, "links"),
     Mutation("paths", "runs/folder/record.py", "if name not in builtin_topics():", "if False:", "tests/security/test_viewer.py", "paths_opened and topic"),
-    Mutation("paths", "runs/folder/recover.py", "        else:\n            return None", "        else:\n            contexts = load_contexts(name)", "tests/security/test_viewer.py", "paths_opened and contexts"),
+    Mutation("paths", "runs/folder/partial.py", "if record.contexts.name in builtin_contexts():", "if True:", "tests/security/test_viewer.py", "paths_opened and contexts"),
     # forms of other pages
     Mutation("origin", "web/annotation/pages.py", 'own = site in ("same-origin", "none")', "own = True", ANNOTATION, "another_page"),
     Mutation("origin", "web/annotation/pages.py", 'own = origin is None or urlsplit(origin).netloc == request.headers.get("host")', "own = True", ANNOTATION, "another_page"),

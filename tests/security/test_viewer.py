@@ -18,8 +18,9 @@ from tests.security.test_files import CONTENT
 from clinometer.contexts import ContextSet
 from clinometer.runs import audit
 from clinometer.runs.folder.folder import RunFolder
+from clinometer.runs.folder.partial import find_contexts
 from clinometer.runs.folder.record import find_topic
-from clinometer.runs.folder.recover import find_contexts, open_run
+from clinometer.runs.folder.recover import open_run
 from clinometer.web import viewer
 
 PAGES = ("/run?id={}", "/report?id={}", "/figure?name=risks&id={}", "/version?id={}")

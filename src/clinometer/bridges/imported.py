@@ -24,7 +24,6 @@ from clinometer.measure import Preferences
 from clinometer.measure.frame import check_size
 from clinometer.models import ModelInfo, WordReport, WordScores
 from clinometer.runs import AuditSettings, Run, RunFolder
-from clinometer.runs.folder.folder import Scored
 from clinometer.runs.folder.record import (
     ContextsRecord,
     ImportRecord,
@@ -33,6 +32,7 @@ from clinometer.runs.folder.record import (
     new_record,
     word_record,
 )
+from clinometer.runs.folder.score_table import Scored
 from clinometer.runs.placebo import placebo_of
 from clinometer.runs.scores import CellGrid, PreferenceTable, word_counts
 from clinometer.statistics.arrays import FloatArray

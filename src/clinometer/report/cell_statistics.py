@@ -20,7 +20,8 @@ from clinometer.errors import ClinometerError, RunError
 from clinometer.measure.criterion import Criterion
 from clinometer.runs import Run
 from clinometer.runs.findings.of_run import run_findings
-from clinometer.runs.folder.recover import LoadedRun, cell_prompt, cell_words
+from clinometer.runs.folder.cells import cell_prompt, cell_words
+from clinometer.runs.folder.recover import LoadedRun
 from clinometer.runs.names import group_name, label
 from clinometer.statistics.arrays import FloatArray
 from clinometer.topics.conversation import CASE

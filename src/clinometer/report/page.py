@@ -40,13 +40,9 @@ from clinometer.runs.compare import edited_models, leaning, runs_findings
 from clinometer.runs.findings.case import strongest_case
 from clinometer.runs.findings.cautions import cautions
 from clinometer.runs.findings.of_run import HEADLINES, next_step
+from clinometer.runs.folder.cells import cell_words
 from clinometer.runs.folder.record import find_topic
-from clinometer.runs.folder.recover import (
-    LoadedRun,
-    cell_words,
-    open_runs,
-    require_some,
-)
+from clinometer.runs.folder.recover import LoadedRun, open_runs, require_some
 from clinometer.runs.names import context_noun, group_noun, groups_noun
 from clinometer.runs.protocol import protocol_sentences
 from clinometer.tables import Table

@@ -15,9 +15,9 @@ from clinometer.measure.judge import Confusion, calibrated_risks, unlike
 from clinometer.models.replies import open_reader
 from clinometer.readouts.readers import ShownQuestion
 from clinometer.readouts.tables import ReadoutTable, parse_readout
+from clinometer.runs.folder.cells import cell_prompt
 from clinometer.runs.folder.folder import RunFolder
 from clinometer.runs.folder.record import CalibrationRecord, SummaryRecord
-from clinometer.runs.folder.recover import cell_prompt
 from clinometer.runs.run import Run
 from clinometer.runs.stored_scores import stored_cells
 from clinometer.statistics.estimate import Estimate

@@ -26,7 +26,7 @@ from clinometer.models.providers import hosted
 from clinometer.runs.compare import compare
 from clinometer.runs.cost import Cost, estimate_cost
 from clinometer.runs.folder.folder import RunFolder
-from clinometer.runs.folder.recover import progress as stored_progress
+from clinometer.runs.folder.partial import progress as stored_progress
 from clinometer.runs.placebo import FOLDER as PLACEBO
 from clinometer.runs.resolve import Contexts, ResolvedAudit, resolve
 from clinometer.runs.run import Run

@@ -22,14 +22,14 @@ from clinometer.outcomes.choose import outcome_of
 from clinometer.outcomes.outcome import Outcome
 from clinometer.runs.answers import answered_groups, other_record
 from clinometer.runs.findings.of_run import run_findings
-from clinometer.runs.folder.folder import (
+from clinometer.runs.folder.folder import RunFolder
+from clinometer.runs.folder.record import BoundsRecord, RunRecord, SummaryRecord
+from clinometer.runs.folder.tables import (
     LABEL,
-    RunFolder,
     preference_rows,
     stored_results,
     with_report,
 )
-from clinometer.runs.folder.record import BoundsRecord, RunRecord, SummaryRecord
 from clinometer.runs.shuffled_words import word_floor
 from clinometer.runs.stored_scores import has_scores
 from clinometer.storage.atomic import replacing

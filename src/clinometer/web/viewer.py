@@ -49,8 +49,9 @@ from clinometer.report.reliability import (
     render_reliability,
 )
 from clinometer.runs import Run, RunFolder
+from clinometer.runs.folder.partial import progress
 from clinometer.runs.folder.record import UNMEASURABLE
-from clinometer.runs.folder.recover import open_run, progress, run_folders
+from clinometer.runs.folder.recover import open_run, run_folders
 from clinometer.web.app import (
     Pages,
     add_static,

@@ -17,7 +17,9 @@ from clinometer.errors import RunError
 from clinometer.models import WordScores
 from clinometer.report import open_run
 from clinometer.runs import Run
-from clinometer.runs.folder.folder import RunFolder, preference_rows, score_table
+from clinometer.runs.folder.folder import RunFolder
+from clinometer.runs.folder.score_table import score_table
+from clinometer.runs.folder.tables import preference_rows
 from clinometer.storage.parquet_parts import Parts, digest_of, write_table
 
 TABLE = score_table(
@@ -109,7 +111,7 @@ def test_a_table_written_piece_by_piece_is_the_whole(
         high=np.ones((5, 4, 2)),
         answers=np.arange(20.0).reshape(5, 4),
     )
-    monkeypatch.setattr("clinometer.runs.folder.folder._MOST_ROWS", rows)
+    monkeypatch.setattr("clinometer.runs.folder.tables.ROWS_AT_A_TIME", rows)
     pieces = list(preference_rows(p))
     assert len(pieces) == {1: 5, 24: 2, 40: 1, 10_000: 1}[rows]
     digest = write_table(tmp_path / "t.parquet", iter(pieces))

@@ -17,13 +17,10 @@ from clinometer.errors import RunError
 from clinometer.measure import membership, preference
 from clinometer.report import open_run, render_report
 from clinometer.runs import Run, RunFolder
+from clinometer.runs.folder.cells import cell_words
+from clinometer.runs.folder.partial import load_partial, progress
 from clinometer.runs.folder.record import find_topic
-from clinometer.runs.folder.recover import (
-    cell_words,
-    load_partial,
-    progress,
-    run_folders,
-)
+from clinometer.runs.folder.recover import run_folders
 from clinometer.topics import load_topic
 
 Changed = Callable[[str], Path]
