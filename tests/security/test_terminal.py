@@ -143,7 +143,7 @@ def test_ctrl_c_outside_a_long_step_says_so() -> None:
         "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "import clinometer.cli.imports as imports, clinometer.cli.app as app, sys, time\n"
         "def wait(*_, **__):\n    print('there', flush=True)\n    time.sleep(600)\n"
-        "imports.read_table = wait\n"
+        "imports.measure_table = wait\n"
         "app.main(['import', 'table', 'x.csv'])\n"
     )
     pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}

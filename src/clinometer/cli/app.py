@@ -193,7 +193,7 @@ COMMANDS: CommandTable = {
                 "Decisions about people: rates by group",
             ),
             "labels": (
-                "imports:labels_command",
+                "labels:labels_command",
                 "People's labels, to correct a run's judge",
             ),
         },
@@ -201,9 +201,12 @@ COMMANDS: CommandTable = {
     ),
     "export": (
         {
-            "hugging-face": ("imports:hugging_face_command", "Risks in a model card"),
+            "hugging-face": (
+                "hugging_face:hugging_face_command",
+                "Risks in a model card",
+            ),
             "labels": (
-                "imports:export_labels_command",
+                "labels:export_labels_command",
                 "Replies of a run, for people to label",
             ),
         },

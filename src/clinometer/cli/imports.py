@@ -1,37 +1,23 @@
-"""clinometer import and export: what others have measured, and runs for other tools and people."""
+"""clinometer import: what other tools have measured, as runs or tables."""
 
 from __future__ import annotations
 
-import shlex
 import sys
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
-from clinometer import settings as ranges
 from clinometer.cli.limits import FAIL_ABOVE, FAIL_ON, exceeded, fail, parse_limits
-from clinometer.cli.options import ALLOW, JSON, argument, derived
-from clinometer.cli.printing import (
-    number,
-    print_json,
-    print_risks,
-    print_rows,
-    print_table,
-    sentence,
-)
+from clinometer.cli.options import JSON, argument, derived
+from clinometer.cli.printing import print_json, print_risks, print_table, sentence
 from clinometer.cli.show_runs import show_runs
-from clinometer.display.numbers import p_value
-from clinometer.errors import SettingsError, TableError
-from clinometer.runs import AuditSettings, Run, read_table
-from clinometer.runs.findings.facts import facts_of_table
-from clinometer.runs.findings.judge import judged
-from clinometer.runs.findings.of_run import statements
+from clinometer.errors import SettingsError
+from clinometer.runs import AuditSettings
 from clinometer.runs.findings.risk import in_words
+from clinometer.runs.measured_table import MeasuredTable, measure_table
 from clinometer.runs.settings import INFERENCE
 from clinometer.settings import option
-from clinometer.storage.rows import need_columns, read_rows
-from clinometer.storage.untrusted import Allowed
-from clinometer.topics import load_topic
 
 OUT = option(..., "--out", "-o", help="Run folder to write.")
 MAPPING = option(
@@ -43,8 +29,9 @@ MAPPING = option(
 MODEL = option(
     None, help="What to call the model.", unset="the name that the harness gives it"
 )
-#: How the answers of other tools are measured.
 _MEASURED = ("criterion", "level", "clusters")
+"""The settings by which the answers of other tools are measured."""
+
 MEASURED = Annotated[AuditSettings, _MEASURED]
 FRESH = option(False, help="Replace another run in --out.")
 
@@ -62,45 +49,40 @@ def table_command(
     json_output: bool = JSON,
 ) -> None:
     """Split the risk of any table of preferences into bias and volatility; no model is needed."""
+    limits = parse_limits(fail_above, fail_on)
+    measured = measure_table(table, settings)
+    if json_output:
+        findings = [finding.to_dict() for finding in measured.findings]
+        print_json({**measured.report.to_dict(), "findings": findings})
+    else:
+        _print_measured(table, measured)
+    fail(exceeded(table.name, measured.report, limits, fail_on))
+
+
+def _print_measured(path: Path, measured: MeasuredTable) -> None:
+    """Print the headline, the risks, the groups and the other findings of a table."""
     import pandas as pd
 
     from clinometer.tables import Table
 
-    limits = parse_limits(fail_above, fail_on)
-    preferences = read_table(
-        table, labels=() if settings.clusters is None else (settings.clusters,)
+    report = measured.report
+    headline, *findings = measured.findings
+    sentence(headline.text)
+    title = (
+        f"{path.name}: {len(report.groups)} groups, {len(report.categories)} categories; "
+        f"{in_words(report.R)}"
     )
-    try:
-        preferences = replace(preferences, criterion=settings.criterion)
-        report = preferences.estimate(**settings.inference())
-    except (
-        SettingsError
-    ) as error:  # the options are in range: the table cannot answer them
-        raise TableError(f"{table}: {error}") from error
-    leans = preferences.leans(**settings.inference())
-    findings = statements(
-        facts_of_table(
-            table.stem, preferences, report, leans, clusters=settings.clusters
-        )
-    )
-    if json_output:
-        print_json({**report.to_dict(), "findings": [f.to_dict() for f in findings]})
-    else:
-        title = (
-            f"{table.name}: {len(report.groups)} groups, {len(report.categories)} categories; "
-            f"{in_words(report.R)}"
-        )
-        sentence(findings[0].text)
-        print_risks([(table.stem, report)], title=title)
-        shown = ["group", "r", "r_bias", "r_volatility", "leaning", "clear"]
-        clear = ["no" if lean.category is None else "yes" for lean in leans]
-        frame = pd.DataFrame(report.groups_table()).assign(clear=clear)
-        print_table(Table("groups", "", frame[shown]))
-        for one in findings[1:]:
-            sentence(one.text)
-        if report.missing_cells:
-            sentence(f"{report.missing_cells} cells are missing")
-    fail(exceeded(table.name, report, limits, fail_on))
+    print_risks([(path.stem, report)], title=title)
+    frame = pd.DataFrame(report.groups_table())
+    frame["clear"] = [
+        "no" if lean.category is None else "yes" for lean in measured.leans
+    ]
+    columns = ["group", "r", "r_bias", "r_volatility", "leaning", "clear"]
+    print_table(Table("groups", "", frame[columns]))
+    for finding in findings:
+        sentence(finding.text)
+    if report.missing_cells:
+        sentence(f"{report.missing_cells} cells are missing")
 
 
 def lm_eval_command(
@@ -187,17 +169,27 @@ def replies_command(
     from clinometer.bridges.mapping import load_mapping
     from clinometer.bridges.replies import import_replies
 
-    changed: dict[str, Any] = {}
-    for given in changes or ():
-        key, _, text = given.partition("=")
-        if not key or "=" not in given:
-            raise SettingsError(f"--set: expected KEY=TEXT, found {given!r}")
-        changed[key] = float(text) if key == "step" else text
-    read = load_mapping(mapping, changed)
     runs = import_replies(
-        table, read, settings, out=out, only=only or (), model=model, fresh=fresh
+        table,
+        load_mapping(mapping, _mapping_changes(changes or ())),
+        settings,
+        out=out,
+        only=only or (),
+        model=model,
+        fresh=fresh,
     )
     show_runs(runs, json_output=json_output)
+
+
+def _mapping_changes(texts: Iterable[str]) -> dict[str, Any]:
+    """Return the keys of a mapping that --set changes."""
+    changes: dict[str, Any] = {}
+    for text in texts:
+        key, equals, value = text.partition("=")
+        if not key or not equals:
+            raise SettingsError(f"--set: expected KEY=TEXT, found {text!r}")
+        changes[key] = float(value) if key == "step" else value
+    return changes
 
 
 def decisions_command(
@@ -235,144 +227,22 @@ def decisions_command(
 
     if out is not None and format_of(out) in ("html", "svg", "png"):
         raise SettingsError(f"--out: expected .md, .tex, .json or .csv, found {out}")
-    columns = [name.strip() for name in by.split(",") if name.strip()]
-    made = import_decisions(
+    decisions = import_decisions(
         table,
-        by=columns,
+        by=[name.strip() for name in by.split(",") if name.strip()],
         selected=selected,
         score=score,
         test_data=test_data,
         level=level,
     )
     if json_output:
-        print_json(made.to_dict())
+        print_json(decisions.to_dict())
     else:
-        for text in made.sentences():
+        for text in decisions.sentences():
             sentence(text)
-        for each in made.tables():
-            print_table(replace(each, note=""))
+        for result in decisions.tables():
+            print_table(replace(result, note=""))
     if out is not None:
-        written = write_as(out, page=str, tables=made.tables, figures=list)
+        files = write_as(out, page=str, tables=decisions.tables, figures=list)
         stream = sys.stderr if json_output else sys.stdout
-        stream.write(f"Wrote {', '.join(map(str, written))}\n")
-
-
-def labels_command(
-    run: Path = argument("RUN", "The folder of an audit."),
-    replies: Path = argument(
-        "REPLIES",
-        "The table that was annotated, with id and the judge's category (csv, tsv, jsonl, "
-        "parquet).",
-    ),
-    labels: Path = argument("LABELS", "The labels: an export of reliability annotate."),
-    column: str = option(
-        "judge", help="The column of REPLIES with the judge's category."
-    ),
-    group: str = option(
-        "group",
-        help="The column of REPLIES with the groups: whether the judge errs alike about all.",
-    ),
-    json_output: bool = JSON,
-) -> None:
-    """Correct the risks of a run for the errors of its judge, using people's labels.
-
-    A reply counts with its most frequent label; ties count for nothing. The corrected values and
-    intervals are written to run.json, and the report shows them. `clinometer export labels` writes
-    the replies for people to label.
-    """
-    from clinometer.reliability.agreement import read_ratings
-    from clinometer.runs.calibration import calibrate, errors_by_group, labelled
-
-    opened = Run.load(run)
-    shown = list(read_rows(replies))
-    need_columns(replies, shown, ("id", column))
-    judge = {str(row["id"]).strip(): str(row[column] or "") for row in shown}
-    groups = {str(row["id"]).strip(): str(row[group]) for row in shown if group in row}
-    people = read_ratings(labels).most_frequent()
-    confusion, alike = labelled(
-        people, judge, opened.preferences.categories, groups=groups
-    )
-    errors = errors_by_group(people, judge, groups)
-    record = calibrate(opened, confusion, groups_alike=alike).record.calibration
-    if json_output:
-        calibration = opened.record.to_dict()["calibration"]
-        by_group = [one.to_dict() for one in errors]
-        print_json(
-            {"model": opened.model, "calibration": calibration, "groups": by_group}
-        )
-        return
-    title = "Replies by people's category (rows) and the judge's"
-    counts = zip(confusion.categories, confusion.counts.tolist(), strict=True)
-    rows = [(name, *(f"{n:g}" for n in each)) for name, each in counts]
-    print_rows(title, ["", *confusion.categories], rows)
-    if confusion.left_out:
-        sentence(f"{confusion.left_out} labelled replies are in no category")
-    if errors:
-        each = [
-            (one.group, one.n, number(one.errors), p_value(one.p)) for one in errors
-        ]
-        print_rows("Errors of the judge", ["group", "n", "errors", "p"], each)
-    if apart := [one.group for one in errors if one.p < 0.05]:
-        sentence(
-            f"The judge errs differently about {', '.join(apart)} than about the others: one "
-            "correction for all groups is not enough."
-        )
-    if record is not None and (said := judged(opened.record)) is not None:
-        sentence(f"{opened.model}: {said.text}")
-
-
-RUN = argument("RUN", "A run folder.")
-
-
-def hugging_face_command(
-    run: Path = RUN,
-    out: Path = option(
-        ..., "--out", "-o", help="A checkout of the model's repository."
-    ),
-    dataset: str | None = option(
-        None,
-        help="Benchmark dataset on the Hub; writes .eval_results/clinometer-TOPIC.yaml too.",
-        unset="model card only",
-    ),
-) -> None:
-    """Put the risks of a run into a model card, and into an evaluation-results file.
-
-    README.md gets the metadata that the Hub shows and a section; all else in it stays.
-    """
-    from clinometer.report.export import write_hugging_face
-
-    written = write_hugging_face(Run.load(run), out, dataset=dataset)
-    sentence(f"Wrote {', '.join(map(str, written))}. Next: look at it, commit and push")
-
-
-def export_labels_command(
-    run: Path = RUN,
-    n: int = option(
-        200, "-n", help="Replies to write, chosen at random.", allowed=ranges.COUNT
-    ),
-    seed: int = derived(AuditSettings, "seed"),
-    out: Path = option(Path("replies.csv"), "--out", "-o", help="File to write."),
-    topic: str | None = option(
-        None,
-        help="The topic file of the run, if a function of yours reads the replies.",
-        unset="none",
-    ),
-    allow: list[str] | None = ALLOW,
-) -> None:
-    """Write sampled replies of a run for people to label, with the category its judge gave each.
-
-    `clinometer import labels` reads the labels and corrects the run.
-    """
-    from clinometer.runs.calibration import sample_replies, write_replies
-
-    if out.exists():
-        raise SettingsError(f"{out}: exists already; name a new file for the sample")
-    opened = Run.load(run)
-    given = None if topic is None else load_topic(topic)
-    allowed = Allowed.parse(allow or ())
-    write_replies(
-        out, sample_replies(opened, n, seed=seed, topic=given, allowed=allowed)
-    )
-    names = shlex.quote(",".join(opened.preferences.categories))
-    annotate = f"clinometer reliability annotate {shlex.quote(str(out))}"
-    sentence(f"Wrote {out}. Next: {annotate} --mode category --categories {names}")
+        stream.write(f"Wrote {', '.join(map(str, files))}\n")
