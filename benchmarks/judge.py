@@ -20,7 +20,8 @@ import numpy as np
 from repetitions import generator, main
 
 from clinometer.measure import decompose, estimate_risks, read_preferences
-from clinometer.measure.judge import Confusion, calibrated_risks
+from clinometer.measure.confusion import Confusion
+from clinometer.measure.judge import calibrated_risks
 
 MEASURES = ("R", "R_bias", "R_volatility")
 

@@ -11,7 +11,8 @@ from tests.preferences import pair
 
 from clinometer.errors import SettingsError
 from clinometer.measure import decompose, estimate_risks, read_preferences
-from clinometer.measure.judge import Confusion, calibrated_risks, unlike
+from clinometer.measure.confusion import Confusion, unlike
+from clinometer.measure.judge import calibrated_risks
 from clinometer.statistics.arrays import FloatArray
 
 MATRIX = np.array([[0.9, 0.1], [0.25, 0.75]])

@@ -17,45 +17,57 @@ from scipy.special import ndtr
 from clinometer.display.text import Plain
 from clinometer.measure.evidence import Evidence
 from clinometer.measure.grid import PreferenceGrid
-from clinometer.statistics.arrays import FloatArray, plain
+from clinometer.statistics.arrays import BoolArray, FloatArray, plain
 from clinometer.statistics.intervals.means import interval_of_means
 from clinometer.statistics.significance import benjamini_hochberg, flip_p_value
 
 KNOWN = 1e-9
 """A lean that is known and larger than rounding."""
 
-EXCHANGES, EXCHANGED = 499, 200
-"""Exchanges of the groups, always the same, and units in which they are exchanged."""
+EXCHANGES = 499
+"""Exchanges of the groups, always the same."""
+
+EXCHANGED = 200
+"""Units in which groups are exchanged at most."""
+
+Categories = NDArray[np.intp]
+"""[X], the number of a category for each group."""
 
 
 @dataclass(frozen=True)
 class GroupLean(Plain):
-    """How one group leans.
-
-    Attributes:
-        group: its name.
-        category: the one it clearly leans to; None if that is not clear.
-        favoured: the category with the largest mean stereotype, clear or not; None if missing.
-        lean: mean stereotype of `favoured`, at most r^b; None if missing.
-        low, high: of `lean`, the interval of the decision: corrected for all groups, it excludes 0
-            exactly where `category` is not None, so that a chart that draws it cannot contradict
-            the list; None with too few contexts.
-        p: after the correction for several groups: the smallest expected share of wrong entries
-            at which the list would include this group; None if there is no sampling error.
-    """
+    """How one group leans; a group without an observed cell has None throughout."""
 
     group: str
+    """Name of the group."""
+
     category: str | None
+    """The category that it clearly leans to; None if that is not clear."""
+
     favoured: str | None
+    """The category with the largest mean stereotype, clear or not; None if missing."""
+
     lean: float | None
+    """Mean stereotype of `favoured`, at most r^b; None if missing."""
+
     low: float | None
+    """Lower end of `lean`, of the interval of the decision: corrected for all groups, it excludes 0
+    exactly where `category` is not None, so that a chart that draws it cannot contradict the list;
+    None with too few contexts."""
+
     high: float | None
+    """Upper end of `lean`; None with too few contexts."""
+
     p: float | None
+    """p after the correction for several groups: the smallest expected share of wrong entries at
+    which the list would include this group; None if there is no sampling error."""
 
     def decided(self) -> GroupLean:
-        """The same with an interval that holds 0 exactly where the lean is not clear. The list
-        controls the share of wrong entries and the interval the chance of any, so that the end
-        near 0 is the one of the decision where they disagree."""
+        """Return the lean with an interval that holds 0 exactly where the lean is not clear.
+
+        The list controls the share of wrong entries and the interval the chance of any, so that the
+        end near 0 is the one of the decision where they disagree.
+        """
         if self.lean is None or self.low is None or self.high is None:
             return self
         if self.category is None:
@@ -71,7 +83,7 @@ def leaning_groups(
     known: bool = False,
     samples: FloatArray | None = None,
 ) -> tuple[GroupLean, ...]:
-    """Groups with the category they clearly lean to, in the order of the grid.
+    """Return groups with the category they clearly lean to, in the order of the grid.
 
     A group leans clearly to y when y is ahead of each other category z. With no difference between
     y and z, swapping the two in a context only changes the sign of what the context contributes
@@ -104,124 +116,177 @@ def leaning_groups(
     ['female', None, 'male']
     """
     evidence = Evidence.of(grid, clusters=clusters)
-    s = _on_the_scale(evidence)
     weights = evidence.weights
+    s = _on_the_scale(evidence)
     mean = np.einsum("ux,uxk->xk", weights, s)
     X = len(mean)
-    seen = np.asarray(weights.any(axis=0))
-    order = np.argmax(mean, axis=1)
-    favoured = s[:, np.arange(X), order]
-    q = np.full(X, np.nan)
-    low = high = np.full(X, np.nan)
-    if len(s) == 1 and not known:
-        q = np.ones(X)  # a single context says nothing about others
-    elif not known:
-        p = _p_values(weights[..., None] * s, order)
-        if samples is not None:
-            p = np.maximum(p, _counting_p_values(grid, samples, mean, order))
-        q = benjamini_hochberg(np.where(seen, p, np.nan))
-        if grid.relative and seen.sum() > 1:
-            q = np.maximum(q, _exchange_p_value(weights[..., None] * s, weights, seen))
-        if 2.0 ** (1 - len(s)) < 1 - level:
-            of_each = 1 - (1 - level) / max(int(seen.sum()), 1)
-            interval = interval_of_means(favoured, weights, level=of_each)
-            ends = np.stack([interval.low, interval.high])
-            # Of few skewed units the far end would lie beyond any lean there can be.
-            top = 1.0 if evidence.criterion.normalize else np.inf
-            low, high = np.clip(ends, -top, top)
-    clear = (mean[np.arange(X), order] > KNOWN) & (known or q <= 1 - level)
-    return tuple(
-        GroupLean(
+    observed = np.asarray(weights.any(axis=0))
+    favoured = np.argmax(mean, axis=1)
+    of_favoured = mean[np.arange(X), favoured]
+
+    low = np.full(X, np.nan)
+    high = np.full(X, np.nan)
+    if known:
+        p_values = np.full(X, np.nan)
+        clear = of_favoured > KNOWN
+    else:
+        p_values = _corrected_p_values(grid, evidence, s, favoured, samples)
+        clear = (of_favoured > KNOWN) & (p_values <= 1 - level)
+        can_be_clear = 2.0 ** (1 - len(s)) < 1 - level
+        if can_be_clear:
+            low, high = _ends_of_leans(evidence, s, favoured, level)
+
+    leans = []
+    for x, group in enumerate(grid.groups):
+        if not observed[x]:
+            leans.append(GroupLean(group, None, None, None, None, None, None))
+            continue
+        category = grid.categories[favoured[x]]
+        lean = GroupLean(
             group=group,
-            category=grid.categories[y] if clear[x] else None,
-            favoured=grid.categories[y],
-            lean=float(mean[x, y]),
+            category=category if clear[x] else None,
+            favoured=category,
+            lean=float(of_favoured[x]),
             low=plain(low[x]),
             high=plain(high[x]),
-            p=plain(q[x]),
-        ).decided()
-        if seen[x]
-        else GroupLean(group, None, None, None, None, None, None)
-        for x, (group, y) in enumerate(zip(grid.groups, order.tolist(), strict=True))
-    )
+            p=plain(p_values[x]),
+        )
+        leans.append(lean.decided())
+    return tuple(leans)
 
 
-def _p_values(shares: FloatArray, order: NDArray[np.intp]) -> FloatArray:
-    """p [X] of the favoured category being ahead of every other one."""
-    X, K = shares.shape[1:]
-    first = np.take_along_axis(shares, order[None, :, None], axis=-1)
-    p = np.stack(
-        [flip_p_value((first[..., 0] - shares[..., z]).T) for z in range(K)], axis=-1
-    )
-    p[np.arange(X), order] = 0.0
-    return np.asarray(p.max(axis=-1))
+def _corrected_p_values(
+    grid: PreferenceGrid,
+    evidence: Evidence,
+    s: FloatArray,
+    favoured: Categories,
+    samples: FloatArray | None,
+) -> FloatArray:
+    """Return the smallest share of wrong entries [X] at which the list includes each group; NaN
+    where not observed."""
+    if len(s) == 1:  # a single context says nothing about others
+        return np.ones(len(favoured))
+    weights = evidence.weights
+    weighted_s = weights[..., None] * s
+    observed = np.asarray(weights.any(axis=0))
+    p_values = _flip_p_values(weighted_s, favoured)
+    if samples is not None:
+        mean = weighted_s.sum(axis=0)
+        of_counting = _counting_p_values(grid, samples, mean, favoured)
+        p_values = np.maximum(p_values, of_counting)
+    corrected = benjamini_hochberg(np.where(observed, p_values, np.nan))
+    if grid.relative and observed.sum() > 1:
+        of_all = _exchange_p_value(weighted_s, weights, observed)
+        corrected = np.maximum(corrected, of_all)
+    return corrected
+
+
+def _ends_of_leans(
+    evidence: Evidence, s: FloatArray, favoured: Categories, level: float
+) -> FloatArray:
+    """Return the ends [2,X] of the leans, which hold for all groups together at `level`.
+
+    Of few skewed units the far end would lie beyond any lean there can be, and is cut.
+    """
+    X = len(favoured)
+    observed = int(evidence.weights.any(axis=0).sum())
+    level_of_each = 1 - (1 - level) / max(observed, 1)
+    along_favoured = s[:, np.arange(X), favoured]
+    interval = interval_of_means(along_favoured, evidence.weights, level=level_of_each)
+    top = 1.0 if evidence.criterion.normalize else np.inf
+    return np.clip(np.stack([interval.low, interval.high]), -top, top)
+
+
+def _flip_p_values(weighted_s: FloatArray, favoured: Categories) -> FloatArray:
+    """Return the p-values [X] of the favoured category being ahead of every other one, from
+    weighted departures [U,X,K]."""
+    _, X, K = weighted_s.shape
+    of_favoured = weighted_s[:, np.arange(X), favoured]
+    p_values = np.zeros(X)
+    for z in range(K):
+        ahead = flip_p_value((of_favoured - weighted_s[..., z]).T)
+        p_values = np.where(favoured == z, p_values, np.maximum(p_values, ahead))
+    return p_values
 
 
 def _on_the_scale(evidence: Evidence) -> FloatArray:
-    """[U,X,K], s; on a scale of points the mean in place of it: up in the last category, down in
-    the first."""
-    J, s = evidence.criterion, evidence.s
-    if not J.points:
-        return s
-    up = s @ (np.array(J.points) / J.length)
-    out = np.zeros_like(s)
-    out[..., 0], out[..., -1] = -up, up
-    return out
+    """Return s [U,X,K]; on a scale of points the mean in place of it: up in the last category, down
+    in the first."""
+    criterion = evidence.criterion
+    if not criterion.points:
+        return evidence.s
+    mean = evidence.s @ (np.array(criterion.points) / criterion.length)
+    on_the_scale = np.zeros_like(evidence.s)
+    on_the_scale[..., 0] = -mean
+    on_the_scale[..., -1] = mean
+    return on_the_scale
 
 
 def _exchange_p_value(
-    s: FloatArray, weight: FloatArray, seen: NDArray[np.bool_]
+    weighted_s: FloatArray, weights: FloatArray, observed: BoolArray
 ) -> float:
-    """p of no group differing from the others, from exchanges of the groups in each unit, of
-    weighted departures s [U,X,K].
+    """Return the p-value of no group differing from the others, from exchanges of the groups in
+    each unit, of weighted departures [U,X,K].
 
-    The largest mean departure of any group, each category in its standard errors, which exchanges
-    do not change. Many units are added up to EXCHANGED ones first.
+    The statistic is the largest mean departure of any group, each category in its standard errors,
+    which exchanges do not change. Many units are added up to EXCHANGED ones first.
     """
-    s, weight = s[:, seen], weight[:, seen]
+    weighted_s = weighted_s[:, observed]
+    weights = weights[:, observed]
     rng = np.random.default_rng(0)
-    if len(s) > EXCHANGED:
-        order = rng.permutation(len(s))
-        starts = np.linspace(0, len(s), EXCHANGED, endpoint=False).astype(int)
-        s, weight = (
-            np.add.reduceat(part[order], starts, axis=0) for part in (s, weight)
-        )
-    sd = np.sqrt(((s - s.mean(axis=1, keepdims=True)) ** 2).mean(axis=1).sum(axis=0))
-    s = s / np.where(sd > 0, sd, np.inf)
+    U = len(weighted_s)
+    if U > EXCHANGED:
+        order = rng.permutation(U)
+        starts = np.linspace(0, U, EXCHANGED, endpoint=False).astype(int)
+        weighted_s = np.add.reduceat(weighted_s[order], starts, axis=0)
+        weights = np.add.reduceat(weights[order], starts, axis=0)
+    from_mean_of_groups = weighted_s - weighted_s.mean(axis=1, keepdims=True)
+    variance = (from_mean_of_groups**2).mean(axis=1).sum(axis=0)
+    standard_error = np.sqrt(variance)
+    scaled = weighted_s / np.where(standard_error > 0, standard_error, np.inf)
 
-    def largest(places: NDArray[np.intp]) -> float:
-        total = np.take_along_axis(weight, places, axis=1).sum(axis=0)
-        sums = np.take_along_axis(s, places[..., None], axis=1).sum(axis=0)
-        return float(np.max(np.abs(sums) / np.where(total > 0, total, np.inf)[:, None]))
+    def largest(groups: NDArray[np.intp]) -> float:
+        """Return the largest mean departure with these groups [U,X] in the place of others."""
+        total = np.take_along_axis(weights, groups, axis=1).sum(axis=0)
+        sums = np.take_along_axis(scaled, groups[..., None], axis=1).sum(axis=0)
+        divisor = np.where(total > 0, total, np.inf)
+        return float(np.max(np.abs(sums) / divisor[:, None]))
 
-    places = np.broadcast_to(np.arange(s.shape[1]), s.shape[:2])
-    least = largest(places) * (1 - 1e-9)
-    as_large = sum(
-        largest(rng.permuted(places, axis=1)) >= least for _ in range(EXCHANGES)
-    )
+    unchanged = np.broadcast_to(np.arange(scaled.shape[1]), scaled.shape[:2])
+    least = largest(unchanged) * (1 - 1e-9)
+    as_large = 0
+    for _ in range(EXCHANGES):
+        as_large += largest(rng.permuted(unchanged, axis=1)) >= least
     return (1 + as_large) / (1 + EXCHANGES)
 
 
 def _counting_p_values(
-    grid: PreferenceGrid, samples: FloatArray, mean: FloatArray, order: NDArray[np.intp]
+    grid: PreferenceGrid, samples: FloatArray, mean: FloatArray, favoured: Categories
 ) -> FloatArray:
-    """p [X] of the favoured category being ahead of every other one, if replies of the reference
-    were counted: normal, with the variance of that counting."""
-    (X, C), K = grid.shape, len(grid.categories)
-    a = grid.shares()[0]
-    star = np.broadcast_to(grid.reference, (X, C, K))
-    slope = grid.criterion.worth(star)
-    rows, ends = np.arange(X), np.array(grid.criterion.points) / grid.criterion.length
-    first = mean[rows, order]
-    p = np.zeros(X)
+    """Return the p-values [X] of the favoured category being ahead of every other one, if replies
+    of the reference were counted: normal, with the variance of that counting."""
+    X, C = grid.shape
+    K = len(grid.categories)
+    rows = np.arange(X)
+    weights, _ = grid.shares()
+    reference = np.broadcast_to(grid.reference, (X, C, K))
+    slope = grid.criterion.worth(reference)
+    on_scale = np.array(grid.criterion.points) / grid.criterion.length
+    p_values = np.zeros(X)
     for z in range(K):
-        b = np.broadcast_to(ends, (X, C, K)) if ends.size else np.zeros((X, C, K))
-        if not ends.size:
-            b[rows, :, order] = slope[rows, :, order]
-            b[..., z] -= slope[..., z]
-        noise = ((b**2 * star).sum(axis=-1) - (b * star).sum(axis=-1) ** 2) / samples
-        gap = np.abs(first if ends.size else first - mean[:, z])
-        sd = np.sqrt(np.maximum((a**2 * noise).sum(axis=1), 0.0))
-        t = np.divide(gap, sd, out=np.full(X, np.inf), where=sd > 0)
-        p = np.where(order == z, p, np.maximum(p, 2 * ndtr(-t)))
-    return np.asarray(p)
+        if on_scale.size:
+            worth = np.broadcast_to(on_scale, (X, C, K))
+            distance = np.abs(mean[rows, favoured])
+        else:
+            worth = np.zeros((X, C, K))
+            worth[rows, :, favoured] = slope[rows, :, favoured]
+            worth[..., z] -= slope[..., z]
+            distance = np.abs(mean[rows, favoured] - mean[:, z])
+        mean_of_reply = (worth * reference).sum(axis=-1)
+        variance_of_reply = (worth**2 * reference).sum(axis=-1) - mean_of_reply**2
+        variance = (weights**2 * variance_of_reply / samples).sum(axis=1)
+        sd = np.sqrt(np.maximum(variance, 0.0))
+        standardised = np.divide(distance, sd, out=np.full(X, np.inf), where=sd > 0)
+        p_of_pair = np.maximum(p_values, 2 * ndtr(-standardised))
+        p_values = np.where(favoured == z, p_values, p_of_pair)
+    return np.asarray(p_values)

@@ -11,7 +11,8 @@ import numpy as np
 
 from clinometer.display.text import Plain
 from clinometer.errors import RunError, SettingsError
-from clinometer.measure.judge import Confusion, calibrated_risks, unlike
+from clinometer.measure.confusion import Confusion, unlike
+from clinometer.measure.judge import calibrated_risks
 from clinometer.models.replies import open_reader
 from clinometer.readouts.readers import ShownQuestion
 from clinometer.readouts.tables import ReadoutTable, parse_readout
