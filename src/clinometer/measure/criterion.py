@@ -147,7 +147,7 @@ class Criterion:
         return np.moveaxis(s, 0, -1)
 
     def worth(self, star: FloatArray) -> FloatArray:
-        """Return what a share of 1 more of a category adds to its s [..,K], which is linear in p."""
+        """Return what a share of 1 more of a category adds to its s [..,K]; s is linear in p."""
         no_share = np.zeros_like(star)
         return self.stereotypes(no_share + 1.0, star) - self.stereotypes(no_share, star)
 
