@@ -69,7 +69,8 @@ IDENTITY, PLANS = "tests/models/catalog/test_weights.py", "tests/runs/test_proto
 GATE, HARNESS = "tests/gate/test_decision.py", "tests/bridges/lm_eval/test_read.py"
 INPUTS, OUTPUTS = "tests/security/test_inputs.py", "tests/security/test_outputs.py"
 LOADER, WEIGHTS = "models/catalog/pretrained.py", "models/catalog/weights.py"
-PLAN, VERDICT, LOG = "runs/protocol.py", "gate/decision.py", "bridges/lm_eval.py"
+PLAN, LOG = "runs/protocol.py", "bridges/lm_eval.py"
+SILENCE, GATED_ROW = "gate/silence.py", "gate/row.py"
 
 MUTATIONS = (
     # files from strangers
@@ -153,9 +154,9 @@ MUTATIONS = (
     Mutation("plans", PLAN, "if planned[name] != done[name]:", "if False:", PLANS, "not_as_planned"),
     Mutation("plans", PLAN, "elif _labels_sha256(audit.source) != self.labels_sha256:", "elif False:", PLANS, "labels"),
     Mutation("plans", PLAN, "        if before is not None:", "        if False:", PLANS, "another_plan"),
-    Mutation("gates", VERDICT, "        if self.groups:", "        if False:", GATE, "does_not_answer"),
-    Mutation("gates", VERDICT, "if rise.high is not None and rise.high >= row.margin:", "if False:", GATE, "does_not_answer"),
-    Mutation("gates", VERDICT, "    if high < margin:", "    if True:", GATE, "margin"),
+    Mutation("gates", SILENCE, "        if self.groups:", "        if False:", GATE, "does_not_answer"),
+    Mutation("gates", SILENCE, "if high >= row.margin:", "if False:", GATE, "does_not_answer"),
+    Mutation("gates", GATED_ROW, "    if high < margin:", "    if True:", GATE, "margin"),
     # numbers that cannot be
     Mutation("imports", LOG, "if total > 1 + _ROUNDING:", "if False:", HARNESS, "cannot_be"),
     # what has no end, and what is paid for

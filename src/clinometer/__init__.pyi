@@ -8,8 +8,8 @@ from clinometer.bridges.replies import import_replies as import_replies
 from clinometer.contexts import ContextSet as ContextSet
 from clinometer.contexts import load_contexts as load_contexts
 from clinometer.contexts.mining import mine as mine
+from clinometer.gate.assertion import assert_not_worse as assert_not_worse
 from clinometer.gate.decision import GateDecision as GateDecision
-from clinometer.gate.decision import assert_not_worse as assert_not_worse
 from clinometer.gate.decision import decide as decide
 from clinometer.measure import Comparison as Comparison
 from clinometer.measure import Estimate as Estimate

@@ -15,15 +15,11 @@ from tests.present import present
 from tests.report.made import HOSTILE, made_run
 
 from clinometer.errors import SettingsError
-from clinometer.gate.decision import (
-    GateDecision,
-    GatedRow,
-    Silence,
-    Verdict,
-    decide,
-    decision_markdown,
-    verdict_of,
-)
+from clinometer.gate.decision import GateDecision, decide
+from clinometer.gate.markdown import decision_markdown
+from clinometer.gate.reason import Verdict
+from clinometer.gate.row import GatedRow, verdict_of
+from clinometer.gate.silence import Silence
 from clinometer.measure import compare
 from clinometer.models import LoadOptions
 from clinometer.runs import Run
@@ -247,7 +243,7 @@ def test_what_is_compared_has_the_weights_that_r_has(empty: Run) -> None:
         (1 - seen[:, 0] / seen.sum(axis=1)) @ p.group_weights / p.group_weights.sum()
     )
     found = Silence.of(run, replace(baseline, preferences=p))
-    assert found.both == pytest.approx(share)
+    assert found.compared == pytest.approx(share)
     assert found.share == 0
 
 

@@ -102,7 +102,7 @@ def gate_command(
             clusters=clusters,
         )
     if markdown is not None:
-        from clinometer.gate.decision import decision_markdown
+        from clinometer.gate.markdown import decision_markdown
         from clinometer.report.export import write_files
 
         text = "" if decision is None else decision_markdown(decision)
