@@ -152,7 +152,7 @@ class Ways:
     """The ways to score one list of statements, each as a stage."""
 
     def __init__(self, scorer: Any, statements: list[Texts]) -> None:
-        from clinometer.models.protocol import MarkedText, TextOptions
+        from clinometer.models.whole_texts import MarkedText, TextOptions
 
         self.scorer, self.model, self.device = scorer, scorer.model, scorer.device
         self.statements = [[MarkedText(*t) for t in s] for s in statements]
@@ -243,7 +243,7 @@ class Ways:
     def long_statement(self, *, at_once: bool) -> dict[str, Any]:
         """350 words: Clinometer in batches, or all copies with all their logits in one batch."""
         from clinometer.models.likelihood import score_texts
-        from clinometer.models.protocol import MarkedText
+        from clinometer.models.whole_texts import MarkedText
 
         text = "the nurse at the old office said that she was tired and "
         text = " ".join((text * 30).split()[:350])

@@ -22,7 +22,7 @@ import torch
 from clinometer.models import ModelSpec, open_model
 from clinometer.models.likelihood import score_texts
 from clinometer.models.local.base import light_kernels
-from clinometer.models.protocol import MarkedText, Masking, TextOptions
+from clinometer.models.whole_texts import MarkedText, Masking, TextOptions
 
 
 def loop(model: Any, tokenizer: Any, text: str, *, whole_word: bool) -> float:

@@ -127,6 +127,7 @@ ROOMS_OF_MODELS = (
         "options",
         "client",
         "protocol",
+        "whole_texts",
         "catalog",
         "tokens",
         "scoring",

@@ -17,7 +17,7 @@ from clinometer.errors import SettingsError
 from clinometer.models import LoadOptions, open_model
 from clinometer.models.likelihood import score_chunks, score_texts
 from clinometer.models.local.base import light_kernels
-from clinometer.models.protocol import MarkedText, TextOptions
+from clinometer.models.whole_texts import MarkedText, TextOptions
 
 #: On any device: half precision, the default on a GPU, would hide a mistake.
 EXACT = LoadOptions(dtype="float32")

@@ -267,7 +267,7 @@ def test_a_judge_is_asked_the_rubric_in_every_order() -> None:
     found = judge.read(["A fine day", "", "As an AI, I", "A fine day"], [SHOWN] * 4)
     assert found[1:3] == [EMPTY, REFUSAL]
     assert found[0] == found[3]
-    scores = judge._opened.score(judge.questions("A fine day"), ("glad", "sad"))
+    scores = judge._scorer.score(judge.questions("A fine day"), ("glad", "sad"))
     p = np.exp(scores.log_probs).mean(axis=0)
     expected = int(p.argmax()) if p.sum() >= 0.05 else OTHER
     assert found[0] == expected

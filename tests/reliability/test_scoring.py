@@ -17,7 +17,7 @@ import clinometer as cm
 from clinometer.errors import RunError, SettingsError, TableError
 from clinometer.models import open_model
 from clinometer.models.likelihood import score_texts
-from clinometer.models.protocol import MarkedText, TextOptions
+from clinometer.models.whole_texts import MarkedText, TextOptions
 from clinometer.reliability import (
     ReliabilityRun,
     Statement,

@@ -20,11 +20,11 @@ from clinometer.models.background import prefetch
 from clinometer.models.local.base import Batch, fetch, read_log_probs, to_device
 from clinometer.models.local.causal import CausalScorer
 from clinometer.models.local.masked import MaskedScorer, PermutationScorer
-from clinometer.models.protocol import (
+from clinometer.models.protocol import Scorer
+from clinometer.models.whole_texts import (
     NOTHING_TO_SCORE,
     TOO_LONG,
     MarkedText,
-    Scorer,
     TextOptions,
     TextScores,
 )

@@ -29,20 +29,25 @@ KINDS = ("causal", "masked", "seq2seq", "permutation")
 DEVICES = ("auto", "cpu", "cuda", "mps")
 DTYPES = ("auto", "float32", "bfloat16", "float16")
 QUANTIZATIONS = ("8bit",)
-#: How much a model may reason before it answers, as OpenAI and those who follow it call it.
-EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh")
-#: How a server can be queried, in the order in which it is tried.
-ROUTES = ("token-ids", "boost", "top-k")
 
-#: The user's message in a chat template where the prompts are questions.
+EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh")
+"""How much a model may reason before it answers, as OpenAI and those who follow it call it."""
+
+ROUTES = ("token-ids", "boost", "top-k")
+"""How a server can be queried, in the order in which it is tried."""
+
 QUESTION = "[question]"
-#: Replies per context from a server without log-probabilities, if no number is given: with fewer,
-#: intervals are too narrow (docs/inference.md).
+"""The user's message in a chat template where the prompts are questions."""
+
 AUTOMATIC_REPLIES = 10
-#: Tokens of a sampled answer, unless the topic says otherwise.
+"""Replies per context from a server without log-probabilities, if no number is given: with fewer,
+intervals are too narrow (docs/inference.md)."""
+
 FEW_TOKENS = 8
-#: How far words that were not expanded may move a preference, unless a tolerance is given.
+"""Tokens of a sampled answer, unless the topic says otherwise."""
+
 DEFAULT_TOLERANCE = 1e-3
+"""How far words that were not expanded may move a preference, unless a tolerance is given."""
 
 _key = partial(option, key=True)
 _words = partial(option, panel="Question", advanced=True)
@@ -116,7 +121,7 @@ class ServerOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class SampleOptions:
-    """Sampled answers instead of log-probabilities; `automatic`: only where there are none."""
+    """Sampled answers instead of log-probabilities."""
 
     replies: int = option(
         MISSING,
@@ -143,20 +148,20 @@ class SampleOptions:
         0, help="Random seed.", allowed=SEED, panel="Question", advanced=True
     )
     automatic: bool = False
+    """Whether answers are sampled only where there are no log-probabilities."""
 
     def __post_init__(self) -> None:
         check_settings(self)
 
     @property
     def tokens(self) -> int:
-        """The most tokens of a reply."""
+        """Return the most tokens of a reply."""
         return FEW_TOKENS if self.reply_tokens is None else self.reply_tokens
 
 
 @dataclass(frozen=True, kw_only=True)
 class LoadOptions:
-    """Where and how a model runs. `begun`: what the run that is resumed has learnt about its
-    server (request) and used of it (usage)."""
+    """Where and how a model runs."""
 
     kind: str | None = _key(
         None,
@@ -216,7 +221,8 @@ class LoadOptions:
         advanced=True,
         unset="nothing",
     )
-    begun: dict[str, Any] = field(default_factory=dict)
+    earlier: dict[str, Any] = field(default_factory=dict)
+    """What the run that is resumed has learnt about its server (request) and used of it (usage)."""
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -229,37 +235,50 @@ class LoadOptions:
 
     @property
     def allowed(self) -> Allowed:
-        """What others' files may do and name."""
+        """Return what others' files may do and name."""
         return Allowed.parse(self.allow)
 
     def resumed(self, dtype: str) -> LoadOptions:
-        """These options for a run that was begun in `dtype`: `auto` is decided once in the life of
-        a run, so that on another device it resumes in the same precision."""
-        auto = self.dtype == "auto" and dtype in DTYPES
-        return replace(self, dtype=dtype) if auto else self
+        """Return these options for a run that was begun in `dtype`.
+
+        `auto` is decided once in the life of a run, so that on another device it resumes in the
+        same precision.
+        """
+        if self.dtype == "auto" and dtype in DTYPES:
+            return replace(self, dtype=dtype)
+        return self
 
     def scoring(self) -> dict[str, object]:
-        """Those that change a score, by name; the ones of later versions only where they are set,
-        so that earlier runs can still be continued."""
-        sampled, server = self.sampled, self.server
-        always = {"kind": self.kind, "dtype": self.dtype, "revision": self.revision}
-        where_set = {
-            "quantize": self.quantize,
-            "steer": None if self.steer is None else _digest(Path(self.steer)),
-            "chat": self.chat_request if self.chat else None,
-            "sampled": sampled and {**asdict(sampled), "reply_tokens": sampled.tokens},
-            "server.tokenizer": server.tokenizer,
-            "server.route": server.route,
-            "server.top_k": server.top_k if server.route == "top-k" else None,
+        """Return the options that change a score, by name.
+
+        Those of later versions are there only where they are set, so that earlier runs can still be
+        continued.
+        """
+        settings: dict[str, object] = {
+            "load.kind": self.kind,
+            "load.dtype": self.dtype,
+            "load.revision": self.revision,
         }
-        named = always | {
-            name: value for name, value in where_set.items() if value is not None
-        }
-        return {f"load.{name}": value for name, value in named.items()}
+        if self.quantize is not None:
+            settings["load.quantize"] = self.quantize
+        if self.steer is not None:
+            settings["load.steer"] = _digest(Path(self.steer))
+        if self.chat:
+            settings["load.chat"] = self.chat_request
+        if self.sampled is not None:
+            tokens = self.sampled.tokens
+            settings["load.sampled"] = {**asdict(self.sampled), "reply_tokens": tokens}
+        if self.server.tokenizer is not None:
+            settings["load.server.tokenizer"] = self.server.tokenizer
+        if self.server.route is not None:
+            settings["load.server.route"] = self.server.route
+        if self.server.route == "top-k":
+            settings["load.server.top_k"] = self.server.top_k
+        return settings
 
 
 def _digest(file: Path) -> str:
-    """Of what a file says, which its name does not."""
+    """Return a digest of what a file says, which its name does not."""
     try:
         return hashlib.sha256(read_bytes(file, most=MOST_RECORD)).hexdigest()[:16]
     except OSError as error:
@@ -268,8 +287,10 @@ def _digest(file: Path) -> str:
         ) from error
 
 
-#: What --load and the name of a model may set: KEY=VALUE.
-LOAD_KEYS = [n for n, option in option_settings(LoadOptions).items() if option.key]
+LOAD_KEYS = [
+    name for name, option in option_settings(LoadOptions).items() if option.key
+]
+"""What --load and the name of a model may set: KEY=VALUE."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -291,5 +312,5 @@ class WordOptions:
 
     @property
     def effective_tolerance(self) -> float:
-        """The tolerance, given or not."""
+        """Return the tolerance that was given, or the default."""
         return DEFAULT_TOLERANCE if self.tolerance is None else self.tolerance

@@ -55,8 +55,14 @@ from clinometer.storage.resumable import ReplyLog
 from clinometer.storage.untrusted import Allowed
 from clinometer.topics import Prompt, Topic
 
-#: Kinds of models that fill gaps in a text and cannot reply to one.
 _FILL_GAPS = ("masked", "permutation")
+"""Kinds of models that fill gaps in a text and cannot reply to one."""
+
+_BATCH = 32
+"""Replies that a classifier reads together."""
+
+_LEAST_COVERED = 0.05
+"""The probability that a judge's options need together."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +75,7 @@ class ReadoutQuery:
 
     @classmethod
     def of(cls, topic: Topic) -> ReadoutQuery | None:
-        """Of a topic of questions; None where words are scored at a slot."""
+        """Return the query of a topic of questions; None where words are scored at a slot."""
         if topic.readout is None:
             return None
         return cls(topic.name, topic.readout, dict(topic.attributes))
@@ -101,20 +107,19 @@ class ReplyScorer(Scorer):
                 f"{scorer.info.name}: a {scorer.info.kind} model fills gaps and cannot answer the "
                 f"questions of topic {query.topic!r}; use a causal, chat or served model"
             )
-        self.scorer, self.client, self.query, self.chat = (
-            scorer,
-            scorer.client,
-            query,
-            chat,
-        )
-        self._reader, self._turn = reader, threading.Lock()
+        self.scorer = scorer
+        self.client = scorer.client
+        self.query = query
+        self.chat = chat
+        self._reader = reader
+        self._reader_lock = threading.Lock()
 
     @property
     def info(self) -> ModelInfo:  # type: ignore[override]  # it changes with the first replies
         return self.scorer.info
 
     def word_report(self, words: Sequence[str], *, space: bool) -> WordReport:
-        """Labels are checked when they are scored; texts as any other words."""
+        """Return how texts are written; labels are checked when they are scored."""
         if self.info.kind == "sampled" or self.query.table.label_style != "none":
             return WordReport(tokens={word: (word,) for word in words})
         report = self.scorer.word_report(words, space=space and not self.chat)
@@ -140,45 +145,43 @@ class ReplyScorer(Scorer):
         words: Sequence[str],
         counts: FloatArray | None = None,
     ) -> WordScores:
-        """Scores with a column for each word of the topic, in any order of the options."""
+        """Return scores with a column for each word of the topic, in any order of the options."""
         if self._reader is not None and self.info.kind == "sampled":
             replies = self.scorer.generate(prompts)
-            with self._turn:  # a reader may be a model
+            with self._reader_lock:  # a reader may be a model
                 return read_replies(
                     self._reader, self.query.attributes, prompts, words, replies
                 )
-        alike: dict[tuple[str, ...], list[int]] = {}
-        for i, prompt in enumerate(prompts):
-            answers = () if prompt.shown is None else prompt.shown.answers
-            alike.setdefault(tuple(sorted({*answers} - {""})), []).append(i)
-        parts = [
-            self._exact([prompts[i] for i in at], texts) for texts, at in alike.items()
-        ]
-        return WordScores.joined(parts).take(
-            np.argsort(np.concatenate(list(alike.values())))
-        )
+        rows_of_answers: dict[tuple[str, ...], list[int]] = {}
+        for row, prompt in enumerate(prompts):
+            texts = tuple(sorted(set(_answers(prompt)) - {""}))
+            rows_of_answers.setdefault(texts, []).append(row)
+        parts: list[WordScores] = []
+        scored_rows: list[int] = []
+        for texts, rows in rows_of_answers.items():
+            parts.append(self._exact([prompts[row] for row in rows], texts))
+            scored_rows += rows
+        return WordScores.joined(parts).take(np.argsort(scored_rows))
 
     def _exact(self, prompts: Sequence[Prompt], texts: tuple[str, ...]) -> WordScores:
-        """Prompts with the same answers, in any order."""
+        """Score prompts with the same answers, in any order."""
         if self.chat:  # the reply opens the assistant's turn
             prompts = [replace(prompt, space=False) for prompt in prompts]
-        found = self.scorer.score(prompts, texts)
+        scores = self.scorer.score(prompts, texts)
         report = self.scorer.word_report(texts, space=prompts[0].space)
         self._check(report)
         scale = np.ones(len(texts))
         if self.query.table.normalisation == "per-token":
             scale = 1.0 / np.array([len(report.tokens[text]) for text in texts])
-        number = {text: i for i, text in enumerate(texts)}
-        answers = [() if p.shown is None else p.shown.answers for p in prompts]
-        columns = np.array([[number.get(text, -1) for text in row] for row in answers])
-        upper = found.log_upper
-        return replace(
-            found,
-            log_probs=_placed(found.log_probs * scale, columns),
-            log_upper=None if upper is None else _placed(upper * scale, columns),
-        )
+        columns = _columns(prompts, texts)
+        upper = scores.log_upper
+        if upper is not None:
+            upper = _placed(upper * scale, columns)
+        log_probs = _placed(scores.log_probs * scale, columns)
+        return replace(scores, log_probs=log_probs, log_upper=upper)
 
     def _check(self, report: WordReport) -> None:
+        """Refuse options that the model cannot write or tell apart."""
         for text in report.unwritable:
             raise ModelError(
                 f"{self.info.name}: its tokenizer cannot write the option {text!r}; "
@@ -191,6 +194,27 @@ class ReplyScorer(Scorer):
             )
 
 
+def _answers(prompt: Prompt) -> tuple[str, ...]:
+    """Return the answer of each word of the topic to a prompt; "" for a word that is none."""
+    return () if prompt.shown is None else prompt.shown.answers
+
+
+def _columns(prompts: Sequence[Prompt], texts: Sequence[str]) -> IntArray:
+    """Return which of the texts is the answer of each word of the topic [P, V]; -1: none."""
+    index = {text: i for i, text in enumerate(texts)}
+    rows = []
+    for prompt in prompts:
+        rows.append([index.get(answer, -1) for answer in _answers(prompt)])
+    return np.array(rows)
+
+
+def _placed(values: FloatArray, columns: IntArray) -> FloatArray:
+    """Return scores of the answers [P, A] in the columns of the topic's words [P, V]; -1: none."""
+    nothing = np.full((len(values), 1), -np.inf)
+    padded = np.concatenate([values, nothing], axis=1)
+    return np.take_along_axis(padded, columns, axis=1)
+
+
 def read_replies(
     reader: Readout,
     attributes: Mapping[str, tuple[str, ...]],
@@ -198,32 +222,35 @@ def read_replies(
     words: Sequence[str],
     replies: Sequence[tuple[str, ...]],
 ) -> WordScores:
-    """Shares of the categories among the replies, each in the column of its first word."""
-    first = [words.index(texts[0]) for texts in attributes.values()]
-    row = [i for i, texts in enumerate(replies) for _ in texts]
-    shown = [question for i in row if (question := prompts[i].shown)]
-    categories = reader.read([text for texts in replies for text in texts], shown)
+    """Return the shares of the categories among replies, each in the column of its first word."""
+    column = [words.index(texts[0]) for texts in attributes.values()]
+    rows: list[int] = []
+    texts: list[str] = []
+    questions: list[ShownQuestion] = []
+    for row, replies_to_prompt in enumerate(replies):
+        question = prompts[row].shown
+        for reply in replies_to_prompt:
+            rows.append(row)
+            texts.append(reply)
+            if question:
+                questions.append(question)
     counts = np.zeros((len(prompts), len(words)))
     unread = np.zeros((len(prompts), len(UNREAD)))
-    for i, category in zip(row, categories, strict=True):
+    for row, category in zip(rows, reader.read(texts, questions), strict=True):
         if category < 0:
-            unread[i, list(UNREAD).index(category)] += 1
+            unread[row, list(UNREAD).index(category)] += 1
         else:
-            counts[i, first[category]] += 1
+            counts[row, column[category]] += 1
     return shares(counts, replies, unread)
-
-
-def _placed(values: FloatArray, columns: IntArray) -> FloatArray:
-    """Scores of the answers [P, A] in the columns of the topic's words [P, V]; -1: none."""
-    padded = np.concatenate([values, np.full((len(values), 1), -np.inf)], axis=1)
-    return np.take_along_axis(padded, columns, axis=1)
 
 
 def open_reader(
     table: ReadoutTable, attributes: Mapping[str, tuple[str, ...]], allowed: Allowed
 ) -> Readout:
-    """The readout that a topic names; a function or a model in it that the user did not name is
-    refused."""
+    """Return the readout that a topic names.
+
+    A function or a model in it that the user did not name is refused.
+    """
     if isinstance(table, ChoiceTable):
         return ChoiceReader(tuple(attributes.values()))
     if isinstance(table, RatingTable | ScoreTable):
@@ -243,54 +270,51 @@ def open_reader(
     return ClassifierReader(table.model, tuple(attributes), table.names)
 
 
-#: Replies that a classifier reads together, and the probability that a judge's options need.
-_BATCH = 32
-_LEAST_COVERED = 0.05
-
-
 class ModelReader(ABC):
     """Another model that reads whole replies; refusals and empty ones are not shown to it."""
 
     def read(self, replies: Sequence[str], shown: Sequence[ShownQuestion]) -> list[int]:
-        """The category of each reply."""
+        """Return the category of each reply."""
         texts = [spoken(reply) for reply in replies]
-        opened = [without_opening(text) for text in texts]
-        is_text = [bool(rest) and not refuses(rest) for rest in opened]
-        readable = list(compress(texts, is_text))
+        answers = [without_opening(text) for text in texts]
+        is_readable = [bool(answer) and not refuses(answer) for answer in answers]
+        readable = list(compress(texts, is_readable))
         categories = iter(self.categories_of(readable) if readable else ())
         return [
             next(categories) if read else unread(text)
-            for text, read in zip(texts, is_text, strict=True)
+            for text, read in zip(texts, is_readable, strict=True)
         ]
 
     @abstractmethod
     def categories_of(self, texts: Sequence[str]) -> Iterable[int]:
-        """The category of each text, of one or more, or OTHER."""
+        """Return the category of each text, of one or more, or OTHER."""
 
 
 @dataclass(frozen=True)
 class ClassifierReader(ModelReader):
-    """A local text-classification model (a folder or a hub id); its labels are the categories, or
-    `names` says which they are. A label that is no category is other."""
+    """A local text-classification model (a folder or a hub id).
+
+    Its labels are the categories, or `names` says which they are. A label that is no category is
+    other.
+    """
 
     name: str
     categories: tuple[str, ...]
     names: Mapping[str, str]
 
     def categories_of(self, texts: Sequence[str]) -> list[int]:
-        classify, category = self._opened
-        longest = min(
+        classify = self._classifier
+        max_length = min(
             classify.tokenizer.model_max_length,
             classify.model.config.max_position_embeddings,
         )
-        found = classify(
-            list(texts), batch_size=_BATCH, truncation=True, max_length=longest
+        predictions = classify(
+            list(texts), batch_size=_BATCH, truncation=True, max_length=max_length
         )
-        return [category[str(one["label"])] for one in found]
+        return [self._category_of_label[str(p["label"])] for p in predictions]
 
     @cached_property
-    def _opened(self) -> tuple[Any, dict[str, int]]:
-        """The classifier, and the category of each label."""
+    def _classifier(self) -> Any:
         require("classifying replies", "torch", "transformers")
         import transformers
 
@@ -301,33 +325,39 @@ class ClassifierReader(ModelReader):
             tokenizer = pretrained(transformers.AutoTokenizer, self.name)
             kind = transformers.AutoModelForSequenceClassification
             model = pretrained(kind, self.name, **offline)
-        classify = transformers.TextClassificationPipeline(
+        return transformers.TextClassificationPipeline(
             model=model, tokenizer=tokenizer, device=choose_device("auto")
         )
-        return classify, self._numbered([*map(str, model.config.id2label.values())])
 
-    def _numbered(self, labels: Sequence[str]) -> dict[str, int]:
-        own = {category.casefold(): i for i, category in enumerate(self.categories)}
-        named = {
-            label: self.categories.index(name) for label, name in self.names.items()
-        }
-        found = {
-            label: named.get(label, own.get(label.casefold(), OTHER))
-            for label in labels
-        }
+    @cached_property
+    def _category_of_label(self) -> dict[str, int]:
+        """Return the number of the category of each label, by `names` or by its own name."""
+        labels = [*map(str, self._classifier.model.config.id2label.values())]
+        self._check_names(labels)
+        by_name = {name.casefold(): i for i, name in enumerate(self.categories)}
+        category_of_label = {}
+        for label in labels:
+            if label in self.names:
+                category = self.categories.index(self.names[label])
+            else:
+                category = by_name.get(label.casefold(), OTHER)
+            category_of_label[label] = category
+        for i, name in enumerate(self.categories):
+            if i not in category_of_label.values():
+                raise TopicError(
+                    f"readout.names: no label of the classifier {self.name!r} "
+                    f"({', '.join(labels)}) is the category {name!r}; write LABEL = {name!r}"
+                )
+        return category_of_label
+
+    def _check_names(self, labels: Sequence[str]) -> None:
+        """Refuse names of labels that the classifier has not."""
         for label in self.names:
             if label not in labels:
                 raise TopicError(
                     f"readout.names.{label}: expected a label of the classifier {self.name!r} "
                     f"({', '.join(labels)})"
                 )
-        missing = [c for i, c in enumerate(self.categories) if i not in found.values()]
-        if missing:
-            raise TopicError(
-                f"readout.names: no label of the classifier {self.name!r} ({', '.join(labels)}) is "
-                f"the category {missing[0]!r}; write LABEL = {missing[0]!r}"
-            )
-        return found
 
 
 @dataclass(frozen=True)
@@ -343,32 +373,39 @@ class JudgeReader(ModelReader):
     attributes: Mapping[str, tuple[str, ...]]
 
     def questions(self, reply: str) -> list[Prompt]:
-        """What the judge is asked about a reply, in every order of the options."""
+        """Return what the judge is asked about a reply, in every order of the options."""
         names = list(self.attributes)
-        about = OPTIONS.sub("(options)", reply)
+        quoted = OPTIONS.sub("(options)", reply)
+        text = f"{self.rubric.replace('[reply]', quoted)} [options] Answer:"
         prompts = []
         for order in option_orders(len(names)):
-            text = f"{self.rubric.replace('[reply]', about)} [options] Answer:"
             ordered = with_order(text, [names[y] for y in order])
-            laid = lay_out(ordered, self.attributes, "letters")
-            prompts.append(Prompt(laid.text, "", True, laid))
+            question = lay_out(ordered, self.attributes, "letters")
+            prompts.append(Prompt(question.text, "", True, question))
         return prompts
 
     def categories_of(self, texts: Sequence[str]) -> list[int]:
-        distinct = list(dict.fromkeys(texts))
-        asked = [self.questions(reply) for reply in distinct]
-        words = tuple(word for words in self.attributes.values() for word in words)
-        scores = self._opened.score([prompt for one in asked for prompt in one], words)
-        first = np.cumsum([0, *(len(words) for words in self.attributes.values())])[:-1]
-        shape = (len(distinct), len(asked[0]), len(first))
-        p = np.exp(scores.log_probs[:, first]).reshape(shape).mean(axis=1)
-        best = np.where(p.sum(axis=1) >= _LEAST_COVERED, p.argmax(axis=1), OTHER)
-        number = dict(zip(distinct, best.tolist(), strict=True))
-        return [number[text] for text in texts]
+        replies = list(dict.fromkeys(texts))
+        prompts: list[Prompt] = []
+        for reply in replies:
+            prompts += self.questions(reply)
+        words: list[str] = []
+        first_words: list[int] = []
+        for words_of_category in self.attributes.values():
+            first_words.append(len(words))
+            words += words_of_category
+        scores = self._scorer.score(prompts, tuple(words))
+        orders = len(prompts) // len(replies)
+        p = np.exp(scores.log_probs[:, first_words])
+        mean_p = p.reshape(len(replies), orders, len(first_words)).mean(axis=1)
+        covered = mean_p.sum(axis=1) >= _LEAST_COVERED
+        best = np.where(covered, mean_p.argmax(axis=1), OTHER)
+        category = dict(zip(replies, best.tolist(), strict=True))
+        return [category[text] for text in texts]
 
     @cached_property
-    def _opened(self) -> ReplyScorer:
-        """The judge, inside its chat template if it has one."""
+    def _scorer(self) -> ReplyScorer:
+        """Open the judge, inside its chat template if it has one."""
         query = ReadoutQuery("judge", ChoiceTable(kind="choice"), dict(self.attributes))
         load = LoadOptions(chat=True, chat_request=QUESTION)
         try:

@@ -21,7 +21,7 @@ from pydantic import Field
 
 from clinometer.display.notebook import titled_html
 from clinometer.display.numbers import MISSING, counted, show
-from clinometer.models.protocol import TextScores
+from clinometer.models.whole_texts import TextScores
 from clinometer.reliability.findings import ReliabilityFinding, run_findings
 from clinometer.reliability.score import RankAgreement
 from clinometer.statistics.arrays import IntArray

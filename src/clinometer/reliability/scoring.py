@@ -23,7 +23,7 @@ import pyarrow as pa
 
 from clinometer.errors import RunError, SettingsError, TableError
 from clinometer.models import LoadOptions, open_model
-from clinometer.models.protocol import MarkedText, TextOptions, TextScores
+from clinometer.models.whole_texts import MarkedText, TextOptions, TextScores
 from clinometer.reliability.run import (
     CountsRecord,
     LengthRecord,

@@ -550,7 +550,7 @@ def surprises(results: Results, prompts: Mapping[str, str], out: Path) -> Items:
     """Minus the log-probability per token of each neutral text; the prompt of a fix stands before
     the text and is not scored. Kept in the study's folder, each as long as its audit."""
     from clinometer.models.likelihood import score_texts  # loads torch
-    from clinometer.models.protocol import MarkedText, TextOptions
+    from clinometer.models.whole_texts import MarkedText, TextOptions
 
     file = out / "perplexity.json"
     kept: dict[str, Any] = read_json(file) if file.is_file() else {}

@@ -15,7 +15,7 @@ from tests.models import zoo
 from clinometer.errors import ModelError
 from clinometer.models.likelihood import score_texts
 from clinometer.models.local.base import BatchSize, out_of_memory, overlapped
-from clinometer.models.protocol import MarkedText, TextOptions
+from clinometer.models.whole_texts import MarkedText, TextOptions
 from clinometer.topics import Prompt
 
 WORDS = ["he", "her", "queen", "girls"]
