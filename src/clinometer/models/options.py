@@ -227,9 +227,8 @@ class LoadOptions:
     def __post_init__(self) -> None:
         check_settings(self)
         if self.device.split(":")[0] not in DEVICES:
-            known = ", ".join(DEVICES)
             raise SettingsError(
-                f"device: expected one of {known}; found {self.device!r}"
+                f"device: expected one of {', '.join(DEVICES)}; found {self.device!r}"
             )
         Allowed.parse(self.allow)
 

@@ -129,10 +129,7 @@ class RequestForm:
         if "n" in named:
             self._note(refusal, "n")
             return False
-        about_system = _SYSTEM.search(refusal.answer) is not None
-        if about_system and "messages" in sent and self.takes_system:
-            self._note(refusal, "system", instead="the user's message")
-            self.takes_system = False
+        if self._do_without_system(sent, refusal):
             return True
         if self.anything_accepted or FILTERED.search(refusal.answer):
             return False
@@ -201,6 +198,17 @@ class RequestForm:
                 "the model's default; leave out temperature="
             )
         self._leave_out(refusal, "temperature")
+
+    def _do_without_system(
+        self, sent: Mapping[str, Any], refusal: RequestRefused
+    ) -> bool:
+        """Put the system message into the user's, if a refusal is about its role."""
+        has_role = "messages" in sent and self.takes_system
+        if not has_role or not _SYSTEM.search(refusal.answer):
+            return False
+        self._note(refusal, "system", instead="the user's message")
+        self.takes_system = False
+        return True
 
     def _leave_out_unnamed(
         self, sent: Mapping[str, Any], refusal: RequestRefused

@@ -33,19 +33,26 @@ def served_model(client: Client, name: str) -> dict[str, Any]:
         if error.status not in _NO_LIST or wanted is None:
             raise
         return {"id": wanted}
-    if wanted is None and len(models) == 1:
-        return models[0]
-    if wanted is not None:
-        for model in models:
-            if wanted in (model["id"], Path(model["id"]).name):
-                return model
-        if len(models) == 1 and models[0].get("owned_by") == "llamacpp":
-            return models[0]  # llama.cpp serves one model under any name
+    model = _match(models, wanted)
+    if model is not None:
+        return model
     names = [Path(model["id"]).name for model in models[:_LISTED_IN_ERRORS]]
     raise ModelNotFound(
         f"model {name!r}: the server has {', '.join(names) or 'none'}; write openai:URL#MODEL with "
         "one of them"
     )
+
+
+def _match(models: list[dict[str, Any]], wanted: str | None) -> dict[str, Any] | None:
+    """Return the model of this name, or the only one if none is wanted; None if there is none."""
+    if wanted is None:
+        return models[0] if len(models) == 1 else None
+    for model in models:
+        if wanted in (model["id"], Path(model["id"]).name):
+            return model
+    if len(models) == 1 and models[0].get("owned_by") == "llamacpp":
+        return models[0]  # llama.cpp serves one model under any name
+    return None
 
 
 def _models(reply: Any) -> list[dict[str, Any]]:
