@@ -18,9 +18,10 @@ import clinometer as cm
 from clinometer.errors import ClinometerError
 from clinometer.runs import Run
 from clinometer.runs.notes import notes
-from clinometer.runs.placebo import EditedQuestions, irrelevant_edits
+from clinometer.runs.placebo import EditedQuestions
 from clinometer.runs.resolve import resolve
 from clinometer.topics import load_topic, parse_topic
+from clinometer.topics.edits import irrelevant_edits
 
 pytestmark = pytest.mark.usefixtures("folder")
 

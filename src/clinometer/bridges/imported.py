@@ -22,6 +22,7 @@ from clinometer.display.text import visible
 from clinometer.errors import SettingsError, TableError
 from clinometer.measure import Preferences
 from clinometer.measure.frame import check_size
+from clinometer.measure.placebo import placebo_of
 from clinometer.models import ModelInfo, WordReport, WordScores
 from clinometer.runs import AuditSettings, Run, RunFolder
 from clinometer.runs.folder.record import (
@@ -33,7 +34,6 @@ from clinometer.runs.folder.record import (
     word_record,
 )
 from clinometer.runs.folder.score_table import Scored
-from clinometer.runs.placebo import placebo_of
 from clinometer.runs.scores import CellGrid, PreferenceTable, word_counts
 from clinometer.statistics.arrays import FloatArray
 from clinometer.storage.rows import reading

@@ -143,7 +143,7 @@ def export_labels_command(
 
     `clinometer import labels` reads the labels and corrects the run.
     """
-    from clinometer.runs.calibration import sample_replies, write_replies
+    from clinometer.runs.sample_replies import sample_replies, write_replies
 
     if out.exists():
         raise SettingsError(f"{out}: exists already; name a new file for the sample")

@@ -43,6 +43,16 @@ class ReadoutTable(BaseModel):
         return labels
 
     @property
+    def is_scale(self) -> bool:
+        """Return whether the categories are the numbers of a scale."""
+        return self.steps() is not None
+
+    def steps(self) -> dict[str, tuple[str, ...]] | None:
+        """Return the attributes that the table itself gives, of a scale; None where the topic names
+        them."""
+        return None
+
+    @property
     def normalisation(self) -> Normalise:
         """How log-probabilities of several tokens are compared, where they are read."""
         rule: Normalise = getattr(self, "normalise", "sum")

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from clinometer.errors import RunError, Unmeasurable
 from clinometer.measure import Preferences
 from clinometer.measure.bounds import risk_error
+from clinometer.measure.placebo import Placebo, placebo_of
 from clinometer.models import ModelSource, ModelSpec, revision_of
 from clinometer.models.catalog.spec import APPLICATION
 from clinometer.models.replies import ReadoutQuery
@@ -38,7 +39,7 @@ from clinometer.runs.folder.record import (
     word_record,
 )
 from clinometer.runs.placebo import FOLDER as PLACEBO
-from clinometer.runs.placebo import EditedQuestions, Placebo, placebo_of
+from clinometer.runs.placebo import EditedQuestions
 from clinometer.runs.protocol import LATE, ProtocolFile, followed, planned_settings
 from clinometer.runs.reference import audit_reference
 from clinometer.runs.resolve import Contexts, ResolvedAudit, find_contexts, resolve

@@ -28,9 +28,7 @@ from pydantic import (
 
 from clinometer.errors import TopicError, closest, first_problem
 from clinometer.readouts.tables import (
-    RatingTable,
     ReadoutTable,
-    ScoreTable,
     parse_readout,
 )
 from clinometer.storage.untrusted import MOST_RECORD, parse_toml, read_text
@@ -145,12 +143,11 @@ def topic_text(topic: Topic) -> str:
         "]",
     ]
     tables: dict[str, Mapping[str, object]] = {}
-    if (
-        getattr(topic.readout, "scale", None) is None
-    ):  # whose numbers are the attributes
+    readout = topic.readout
+    if readout is None or not readout.is_scale:  # whose numbers are the attributes
         tables["attributes"] = topic.attributes
-    if topic.readout is not None:
-        tables["readout"] = topic.readout.model_dump(exclude_none=True)
+    if readout is not None:
+        tables["readout"] = readout.model_dump(exclude_none=True)
     if isinstance(topic.reference, tuple):
         tables["reference"] = dict(zip(topic.categories, topic.reference, strict=True))
     return "\n".join([*lines, *toml_tables(tables)]) + "\n"
@@ -492,7 +489,8 @@ def _questions(
 def _attributes(
     file: TopicFile, readout: ReadoutTable | None
 ) -> dict[str, tuple[str, ...]]:
-    if isinstance(readout, RatingTable | ScoreTable) and (steps := readout.steps()):
+    steps = None if readout is None else readout.steps()
+    if steps is not None:
         if file.attributes is not None:
             raise TopicError(
                 "attributes: the categories of a scale are its numbers; leave it out"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from clinometer.display.text import brief, plural, proper
 from clinometer.measure import Estimate, Preferences, RiskReport
 from clinometer.measure.leaning import GroupLean
+from clinometer.measure.placebo import Placebo
 from clinometer.outcomes.choose import outcome_of
 from clinometer.outcomes.facts import Facts
 from clinometer.outcomes.reference import Nouns
@@ -22,7 +23,6 @@ from clinometer.runs.names import (
     groups_noun,
     label,
 )
-from clinometer.runs.placebo import Placebo
 
 if TYPE_CHECKING:
     from clinometer.runs.run import Run

@@ -8,8 +8,8 @@ from dataclasses import replace
 from clinometer.findings.finding import Finding, Sure
 from clinometer.findings.phrases import ends, listed
 from clinometer.measure import Estimate
+from clinometer.measure.placebo import Placebo
 from clinometer.runs.findings.facts import RunFacts
-from clinometer.runs.placebo import Placebo
 from clinometer.statistics.arrays import ROUNDING
 
 LEAST_END = 0.05

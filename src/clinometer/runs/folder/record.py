@@ -27,11 +27,11 @@ from clinometer.errors import RunError
 from clinometer.measure.components import Components
 from clinometer.measure.criterion import Criterion
 from clinometer.measure.factors import FactorShares
+from clinometer.measure.placebo import Placebo
 from clinometer.measure.risks import RISKS
 from clinometer.models import LoadOptions, ModelInfo, WordReport
 from clinometer.models.prices import Price
 from clinometer.runs.cost import Cost
-from clinometer.runs.placebo import Placebo
 from clinometer.runs.settings import AuditSettings
 from clinometer.statistics.estimate import Estimate
 from clinometer.storage.resumable import (

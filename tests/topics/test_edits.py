@@ -6,9 +6,9 @@ import pytest
 from tests.present import present
 
 from clinometer.contexts.load import default_contexts
-from clinometer.runs.placebo import SENTENCES, irrelevant_edits
 from clinometer.topics import load_topic
 from clinometer.topics.conversation import messages_of, record_of
+from clinometer.topics.edits import SENTENCES, irrelevant_edits
 
 PROMPT = (
     '[system]\nYou screen. Reply as JSON {"answer": 1}.\n[user]\nFile 3 of [X]\nRole: clerk\n'
