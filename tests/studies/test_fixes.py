@@ -20,14 +20,14 @@ from clinometer.contexts.load import default_contexts
 from clinometer.errors import SettingsError, TopicError
 from clinometer.runs import AuditSettings
 from clinometer.settings import with_settings
-from clinometer.studies.fixes import (
+from clinometer.studies.fix import (
     Fix,
-    fixes_plan,
     irrelevant,
     read_fix,
     vector_file,
     with_controls,
 )
+from clinometer.studies.fix_plan import fixes_plan
 from clinometer.studies.framework import PlannedRun
 from clinometer.topics import Topic, load_topic, parse_topic
 

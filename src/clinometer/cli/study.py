@@ -43,7 +43,10 @@ from clinometer.studies.cobias import (
 )
 from clinometer.studies.factors import factor_findings, read_factors
 from clinometer.studies.figures import figures_findings, leaning_findings
-from clinometer.studies.fixes import fixes_findings, fixes_plan, prepare, read_fix
+from clinometer.studies.fix import read_fix
+from clinometer.studies.fix_plan import fixes_plan
+from clinometer.studies.fix_preparation import prepare
+from clinometer.studies.fixes import fixes_findings
 from clinometer.studies.framework import (
     Findings,
     Models,

@@ -12,6 +12,7 @@ from clinometer.errors import SettingsError
 from clinometer.measure.grid import (
     NEGATIVE_TOLERANCE,
     PreferenceArguments,
+    PreferenceGrid,
     read_preferences,
 )
 from clinometer.settings import SHARE_ABOVE_0
@@ -27,34 +28,38 @@ from clinometer.statistics.estimate import Estimate
 
 @dataclass(frozen=True, eq=False)
 class KnowledgeReport:
-    """Knowledge per group and overall, as `knowledge` gives it. Arrays are read-only.
-
-    Attributes:
-        groups: labels, X of them.
-        knowledge: [X], E[J(p)].
-        deterministic: [X], J(E[p]): the score of a model that answers alike in every context.
-        confidence_gap: [X], deterministic - knowledge, at least 0; 0 for a steady model.
-        group_weights: [X], sum to one over all groups.
-        overall_knowledge, overall_deterministic, overall_confidence_gap: means over groups.
-        missing_groups: groups without any observed weight.
-    """
+    """Knowledge per group and overall, as `knowledge` gives it. Arrays are read-only."""
 
     groups: tuple[str, ...]
+    """The labels of X groups."""
+
     knowledge: FloatArray
+    """[X], E[J(p)]."""
+
     deterministic: FloatArray
+    """[X], J(E[p]): the score of a model that answers alike in every context."""
+
     confidence_gap: FloatArray
+    """[X], deterministic - knowledge, at least 0; 0 for a steady model."""
+
     group_weights: FloatArray
+    """[X], sum to one over all groups."""
+
     overall_knowledge: Estimate
+    """The mean over the groups, as the following two are."""
+
     overall_deterministic: Estimate
     overall_confidence_gap: Estimate
+
     missing_groups: tuple[str, ...]
+    """Groups without any observed weight."""
 
 
 def knowledge(
     p_correct: ArrayLike,
     *,
     exponent: float = 0.5,
-    **given: Unpack[PreferenceArguments],
+    **arguments: Unpack[PreferenceArguments],
 ) -> KnowledgeReport:
     """Split what a model knows into its average and the cost of inconsistency (E.1).
 
@@ -79,6 +84,32 @@ def knowledge(
     (0.5, 0.207107)
     """
     SHARE_ABOVE_0.check("exponent", exponent)
+    grid = _read_correct(p_correct, arguments)
+    weights = grid.cell_weights()
+    p = grid.block()[..., 0]
+    total = weights.sum(axis=1)
+    divisor = np.where(total > 0, total, np.nan)
+    mean_of_scores = snap((weights * p**exponent).sum(axis=1) / divisor)
+    score_of_mean = snap(((weights * p).sum(axis=1) / divisor) ** exponent)
+    gap = snap(score_of_mean - mean_of_scores)
+    group_weights = grid.observed_weights(total > 0)
+    return KnowledgeReport(
+        groups=grid.groups,
+        knowledge=read_only(mean_of_scores),
+        deterministic=read_only(score_of_mean),
+        confidence_gap=read_only(gap),
+        group_weights=grid.group_weights,
+        overall_knowledge=Estimate(weighted_mean(mean_of_scores, group_weights)),
+        overall_deterministic=Estimate(weighted_mean(score_of_mean, group_weights)),
+        overall_confidence_gap=Estimate(weighted_mean(gap, group_weights)),
+        missing_groups=grid.missing(total),
+    )
+
+
+def _read_correct(
+    p_correct: ArrayLike, arguments: PreferenceArguments
+) -> PreferenceGrid:
+    """Read probabilities of the correct answer as preferences between it and all others."""
     array = np.asarray(as_real(p_correct, name="p_correct"), dtype=np.float64)
     if array.ndim == 1:
         array = array[None]
@@ -87,31 +118,14 @@ def knowledge(
             f"p_correct: expected shape [groups, contexts], found {array.ndim} dimensions"
         )
     p = np.clip(array, 0.0, 1.0)
-    grid = read_preferences(np.stack([p, 1.0 - p], axis=-1), **given)
-    off = np.abs(array - p) > NEGATIVE_TOLERANCE
+    grid = read_preferences(np.stack([p, 1.0 - p], axis=-1), **arguments)
+    is_outside = np.abs(array - p) > NEGATIVE_TOLERANCE
     if grid.mask is not None:
-        off &= grid.mask
-    if off.any():
-        x, c = (int(i) for i in np.argwhere(off)[0])
+        is_outside &= grid.mask
+    if is_outside.any():
+        x, c = np.argwhere(is_outside)[0].tolist()
         raise SettingsError(
             f"p_correct: expected probabilities from 0 to 1, found {array[x, c]} in "
             f"{grid.place(x, c)}"
         )
-    w, p = grid.cell_weights(), grid.block()[..., 0]
-    total = w.sum(axis=1)
-    weights = grid.observed_weights(total > 0)
-    divisor = np.where(total > 0, total, np.nan)
-    known = snap((w * p**exponent).sum(axis=1) / divisor)
-    deterministic = snap(((w * p).sum(axis=1) / divisor) ** exponent)
-    gap = snap(deterministic - known)
-    return KnowledgeReport(
-        grid.groups,
-        read_only(known),
-        read_only(deterministic),
-        read_only(gap),
-        grid.group_weights,
-        overall_knowledge=Estimate(weighted_mean(known, weights)),
-        overall_deterministic=Estimate(weighted_mean(deterministic, weights)),
-        overall_confidence_gap=Estimate(weighted_mean(gap, weights)),
-        missing_groups=grid.missing(total),
-    )
+    return grid

@@ -20,6 +20,7 @@ from clinometer.statistics.arrays import (
 
 ReferenceName = Literal["unbiased", "stereotyped", "random"]
 REFERENCE_MODELS: tuple[ReferenceName, ...] = ("unbiased", "stereotyped", "random")
+"""The names of the reference models."""
 
 
 class ReferenceRisks(NamedTuple):
@@ -44,7 +45,7 @@ def reference_preferences(
     *,
     reference: ArrayLike | Literal["group-mean"] | None = None,
 ) -> FloatArray:
-    """Preferences [X,C,Y] of a reference model that always answers alike.
+    """Return the preferences [X,C,Y] of a reference model that always answers alike.
 
     "unbiased": p = p* (R = R^b = R^v = 0). "stereotyped": all on the category with the largest
     1/p*_y - 1, the first of equals (1, 1, 0 on the normalised scale, exactly). The random model is
@@ -67,12 +68,11 @@ def reference_preferences(
     expected = resolve_reference(None if relative else reference, shape)
     if name == "unbiased":
         return np.array(np.broadcast_to(expected, shape))
-    chosen = (
-        np.arange(shape[0])[:, None] % shape[2]
-        if relative
-        else np.argmin(expected, axis=-1)
-    )
-    return np.asarray(np.eye(shape[2])[np.broadcast_to(chosen, shape[:2])])
+    X, C, K = shape
+    answers = np.argmin(expected, axis=-1)
+    if relative:
+        answers = np.arange(X)[:, None] % K
+    return np.asarray(np.eye(K)[np.broadcast_to(answers, (X, C))])
 
 
 def reference_risks(
@@ -81,7 +81,7 @@ def reference_risks(
     categories: int | ArrayLike,
     criterion: Criterion | None = None,
 ) -> ReferenceRisks:
-    """R, R^b, R^v of a reference model, from J of always giving one category.
+    """Return R, R^b, R^v of a reference model, from J of always giving one category.
 
     unbiased: 0, 0, 0. stereotyped: the largest of these, S = `scale(p*)` for raw equations, and no
     swing. random: their mean with the weights p*_y, all of it swing: K - 1 for raw equations.
@@ -100,27 +100,36 @@ def reference_risks(
     """
     _check_name(name)
     criterion = Criterion() if criterion is None else criterion
-    given = as_real(categories, name="categories")
-    if given.ndim > 1:
-        raise SettingsError(
-            f"categories: expected K or one p*, found shape {given.shape}"
-        )
-    even = given.ndim == 0
-    if even and not (np.isfinite(given) and given >= 2 and given == np.floor(given)):
-        raise SettingsError(
-            f"categories: expected a whole number of at least 2, found {given}"
-        )
-    K = int(given) if even else given.size
-    star = resolve_reference(None if even else given, (1, 1, K))[0, 0]
+    star, even = _expected_shares(categories)
     if name == "unbiased":
         return ReferenceRisks(0.0, 0.0, 0.0)
-    each = criterion(criterion.stereotypes(np.eye(K), star[None]))
+    always_one_category = np.eye(star.size)
+    risks = criterion(criterion.stereotypes(always_one_category, star[None]))
     if name == "random":
-        risk = weighted_mean(each, star)
+        risk = weighted_mean(risks, star)
         return ReferenceRisks(risk, 0.0, risk)
-    # Next to the mean of the groups, these take the points in turn.
-    risk = float(each.mean() if criterion.points and even else each.max())
+    risk = float(risks.max())
+    if criterion.points and even:
+        # Next to the mean of the groups, these take the points in turn.
+        risk = float(risks.mean())
     return ReferenceRisks(risk, risk, 0.0)
+
+
+def _expected_shares(categories: int | ArrayLike) -> tuple[FloatArray, bool]:
+    """Return p* [K], and whether it was given as a number of categories, with even shares."""
+    array = as_real(categories, name="categories")
+    if array.ndim > 1:
+        raise SettingsError(
+            f"categories: expected K or one p*, found shape {array.shape}"
+        )
+    if array.ndim == 1:
+        return resolve_reference(array, (1, 1, array.size))[0, 0], False
+    is_count = np.isfinite(array) and array >= 2 and array == np.floor(array)
+    if not is_count:
+        raise SettingsError(
+            f"categories: expected a whole number of at least 2, found {array}"
+        )
+    return resolve_reference(None, (1, 1, int(array)))[0, 0], True
 
 
 def random_outcomes(
@@ -129,7 +138,7 @@ def random_outcomes(
     reference: ArrayLike | Literal["group-mean"] | None = None,
     context_weights: ArrayLike | None = None,
 ) -> RandomOutcomes:
-    """The random model in expectation, without sampling.
+    """Return the outcomes of the random model in expectation, without sampling.
 
     Each context c becomes K outcomes, one per category: p one-hot on y with weight w_c p*_y. So
     `decompose` gives the expected risks, exactly 1, 0, 1 for a uniform p*, without sampling
@@ -151,20 +160,24 @@ def random_outcomes(
     X, C, K = shape
     relative = isinstance(reference, str) and reference == GROUP_MEAN
     star = resolve_reference(None if relative else reference, (1, 1, K))[0, 0]
-    w = normalize_weights(context_weights, C, name="context_weights")
-    # Next to their mean the groups take the categories in turn; each outcome shifts them by one.
-    turn = np.arange(X)[:, None] * relative
+    weights = normalize_weights(context_weights, C, name="context_weights")
+    first_answer = np.zeros((X, 1), dtype=int)
+    if relative:
+        # Next to their mean the groups take the categories in turn; each outcome shifts them by
+        # one.
+        first_answer = np.arange(X)[:, None]
+    answers = (first_answer + np.tile(np.arange(K), C)) % K
     return RandomOutcomes(
-        p=np.eye(K)[(turn + np.tile(np.arange(K), C)) % K],
-        context_weights=(w[:, None] * star).ravel(),
+        p=np.eye(K)[answers],
+        context_weights=(weights[:, None] * star).ravel(),
         reference=GROUP_MEAN if relative else star,
     )
 
 
-def _check_name(name: str, known: Sequence[str] = REFERENCE_MODELS) -> None:
-    if name not in known:
+def _check_name(name: str, allowed: Sequence[str] = REFERENCE_MODELS) -> None:
+    if name not in allowed:
         raise SettingsError(
-            f"reference model: expected one of {', '.join(known)}, found {name!r}"
+            f"reference model: expected one of {', '.join(allowed)}, found {name!r}"
         )
 
 
