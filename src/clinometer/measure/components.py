@@ -461,7 +461,8 @@ class Deviations:
         sums_of_others = sums.sum(axis=0) - sums
         weight_of_others = 1 - self.W
         means = sums_of_others / np.maximum(weight_of_others, NO_WEIGHT)
-        return np.where(weight_of_others > NO_WEIGHT, means, sums_of_others)
+        enough = weight_of_others > NO_WEIGHT
+        return np.asarray(np.where(enough, means, sums_of_others))
 
     def p_of_no_lean(self, lean: float) -> float:
         """Return the p-value of no lean in any group; `lean` is their variance without noise."""

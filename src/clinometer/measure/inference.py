@@ -472,7 +472,9 @@ def _estimate(risks: Bracket, i: int, absence: _Absence, *, sampled: bool) -> Es
         return Estimate(value, method=method, note=note)
     low = float(risks.low[i, -1])
     high = float(risks.high[i, -1])
-    note = None
-    if sampled and i == 0 and 2 * float(risks.half_width[0, -1]) > WIDE * (high - low):
+    estimate = Estimate(value, low, high, risks.level, method)
+    left_open = 2 * float(risks.half_width[0, -1])
+    if sampled and i == 0 and left_open > WIDE * (high - low):
         note = "so few replies leave it open; four times as many would halve what they leave"
-    return Estimate(value, low, high, risks.level, method, note)
+        return replace(estimate, note=note)
+    return estimate

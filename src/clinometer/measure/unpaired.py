@@ -177,4 +177,4 @@ def _correlation(a: Bracket, b: Bracket, shared: SharedUnits) -> FloatArray:
     rho = np.divide(
         covariance.sum(axis=1), size, out=np.zeros_like(size), where=size > 0
     )
-    return np.clip(rho, -1.0, 1.0)
+    return np.asarray(np.clip(rho, -1.0, 1.0))

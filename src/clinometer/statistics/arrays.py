@@ -99,32 +99,32 @@ def as_labels(labels: Sequence[str] | None, n: int, *, name: str) -> tuple[str, 
         raise SettingsError(
             f"{name}: expected a sequence of {n} labels, found the text {labels!r}"
         )
-    found = tuple(str(label) for label in labels)
-    if len(found) != n:
+    texts = tuple(str(label) for label in labels)
+    if len(texts) != n:
         raise SettingsError(
-            f"{name}: expected {n} labels, one each, found {len(found)}"
+            f"{name}: expected {n} labels, one each, found {len(texts)}"
         )
-    if len(set(found)) != n:
-        twice = next(label for label in found if found.count(label) > 1)
+    if len(set(texts)) != n:
+        repeated = next(label for label in texts if texts.count(label) > 1)
         raise SettingsError(
-            f"{name}: expected distinct labels, found {twice!r} more than once"
+            f"{name}: expected distinct labels, found {repeated!r} more than once"
         )
-    return found
+    return texts
 
 
 def read_only(array: FloatArray) -> FloatArray:
-    """The same array, made read-only: the content of a report must not change."""
+    """Make an array read-only, since the content of a report must not change, and return it."""
     array.setflags(write=False)
     return array
 
 
 def plain(value: float | np.float64) -> float | None:
-    """A float, or None for NaN: our files never contain NaN."""
+    """Return a float, or None for NaN: our files never contain NaN."""
     return None if np.isnan(value) else float(value)
 
 
 def snap(values: FloatArray, tolerance: float = ROUNDING) -> FloatArray:
-    """Values smaller in size than `tolerance` become exactly 0; NaN stays.
+    """Return values, of which those smaller in size than `tolerance` are exactly 0; NaN stays.
 
     >>> snap(np.array([-1e-16, 0.5])).tolist()
     [0.0, 0.5]
@@ -156,7 +156,7 @@ def blocks(shape: tuple[int, int], *, depth: int = 1) -> Iterator[tuple[slice, s
 
 
 def normalize_weights(weights: ArrayLike | None, n: int, *, name: str) -> FloatArray:
-    """Weights that sum to one: w_i / sum of w.
+    """Return weights that sum to one: w_i / sum of w.
 
     Args:
         weights: [n], finite and not negative, on any scale (counts, shares); None means equal.
@@ -189,10 +189,14 @@ def normalize_weights(weights: ArrayLike | None, n: int, *, name: str) -> FloatA
 def normalize_shared(
     weights: ArrayLike | None, shape: tuple[int, int], *, name: str
 ) -> FloatArray:
-    """Weights that all rows share, [1,C], or one row for each, [X,C]; rows sum to one, but a row of
-    zeros stays so (a group without weight)."""
-    array = None if weights is None else as_real(weights, name=name)
-    if array is None or array.ndim == 1:
+    """Return weights that all rows share, [1,C], or one row for each, [X,C].
+
+    Rows sum to one, but a row of zeros stays so (a group without weight).
+    """
+    if weights is None:
+        return normalize_weights(None, shape[1], name=name)[None]
+    array = as_real(weights, name=name)
+    if array.ndim == 1:
         return normalize_weights(array, shape[1], name=name)[None]
     if array.shape != shape:
         raise SettingsError(
@@ -203,30 +207,32 @@ def normalize_shared(
 
 
 def _rows_to_one(weights: RealArray, name: str) -> FloatArray:
+    """Return rows of weights that sum to one; a row of zeros stays so."""
     array = np.array(weights, dtype=np.float64)
-    bad = ~np.isfinite(array) | (array < 0)
-    if bad.any():
-        place = tuple(int(i) for i in np.argwhere(bad)[0])
-        at = place[-1] if array.shape[0] == 1 else place
+    wrong = ~np.isfinite(array) | (array < 0)
+    if wrong.any():
+        index = tuple(int(i) for i in np.argwhere(wrong)[0])
+        shown = index[-1] if array.shape[0] == 1 else index
         raise SettingsError(
-            f"{name}: expected finite weights of at least 0, found {array[place]} at index {at}"
+            f"{name}: expected finite weights of at least 0, found {array[index]} at index {shown}"
         )
     if not array.any():
         raise SettingsError(
             f"{name}: expected a positive sum, found only zeros; give some weight"
         )
-    # The largest first: sums of huge weights overflow, of tiny ones vanish.
-    for divisor in (array.max, array.sum):
-        total = divisor(axis=1, keepdims=True)
-        np.divide(array, total, out=array, where=total > 0)
+    # Divided by the largest first: sums of huge weights overflow, of tiny ones vanish.
+    largest = array.max(axis=1, keepdims=True)
+    np.divide(array, largest, out=array, where=largest > 0)
+    total = array.sum(axis=1, keepdims=True)
+    np.divide(array, total, out=array, where=total > 0)
     return array
 
 
 def effective_size(weights: ArrayLike) -> float:
-    """How many equally weighted contexts these are worth (Kish): 1 / sum of w_i² for sum w = 1.
+    """Return how many equally weighted contexts these are worth (Kish): 1 / sum of w_i².
 
-    n for n equal weights on any scale, 1 when one member carries all the weight. No weights, and
-    all zero, are errors.
+    Weights w sum to one. n for n equal weights on any scale, 1 when one member carries all the
+    weight. No weights, and all zero, are errors.
 
     >>> effective_size([1, 1, 1, 1]), effective_size([1, 0, 0])
     (4.0, 1.0)
@@ -237,6 +243,6 @@ def effective_size(weights: ArrayLike) -> float:
 
 
 def weighted_mean(values: FloatArray, weights: FloatArray) -> float:
-    """Mean of the values whose weight is not 0 (NaN elsewhere does not matter)."""
-    seen = np.where(weights > 0, values, 0.0)
-    return float(np.sum(weights * seen) / np.sum(weights))
+    """Return the mean of the values whose weight is not 0 (NaN elsewhere does not matter)."""
+    counted = np.where(weights > 0, values, 0.0)
+    return float(np.sum(weights * counted) / np.sum(weights))

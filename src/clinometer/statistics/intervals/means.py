@@ -44,7 +44,8 @@ class Sample:
     @cached_property
     def size(self) -> FloatArray:
         """Return the number of units [T], at least one."""
-        return np.maximum(self.present.sum(axis=0), 1).astype(float)
+        units = self.present.sum(axis=0)
+        return np.asarray(np.maximum(units, 1), dtype=np.float64)
 
     @cached_property
     def weighted_mean(self) -> FloatArray:
@@ -147,7 +148,7 @@ def standard_error(sample: Sample) -> FloatArray:
     where_weight_lies = weighted_squares / np.maximum(1 - sum_w2, 1e-9)
 
     variance = np.maximum(of_all_alike, (of_all_alike + where_weight_lies) / 2)
-    return np.sqrt(variance)
+    return np.asarray(np.sqrt(variance))
 
 
 def skewness_of_units(sample: Sample) -> FloatArray:
@@ -182,7 +183,7 @@ def hall_arm(skewness: FloatArray, quantile: FloatArray) -> FloatArray:
     """
     transformed = 3 / skewness * (np.cbrt(1 + skewness * (quantile - skewness / 6)) - 1)
     reach_of_arm = np.sign(quantile) * transformed
-    return np.maximum(reach_of_arm, MIN_ARM * np.abs(quantile))
+    return np.asarray(np.maximum(reach_of_arm, MIN_ARM * np.abs(quantile)))
 
 
 def jackknife(
