@@ -1,4 +1,9 @@
-"""Importing has no effects: no module uses the network or starts a program."""
+"""Importing has no effects: no module uses the network or starts a program.
+
+One program is let through, for a library of others: PyTorch's builds for GPUs import
+cuda.pathfinder, which asks ldconfig where libdl is. It reads the list of the system's libraries and
+changes nothing.
+"""
 
 from __future__ import annotations
 
@@ -17,10 +22,11 @@ FORBIDDEN = {
     "socket.connect", "socket.bind", "socket.getaddrinfo", "socket.gethostbyname", "socket.sendto",
     "subprocess.Popen", "os.system", "os.posix_spawn", "urllib.Request", "http.client.connect",
 }
+LIST_OF_LIBRARIES = "/sbin/ldconfig"
 events = []
 
 def watch(event, arguments):
-    if event in FORBIDDEN:
+    if event in FORBIDDEN and arguments[:1] != (LIST_OF_LIBRARIES,):
         events.append((now, event, repr(arguments)[:200]))
         raise PermissionError(f"{event} while importing {now}")
 
