@@ -124,7 +124,7 @@ def measure(
     from clinometer.models.local.masked import MaskedScorer
     from clinometer.models.options import WordOptions
     from clinometer.models.protocol import ModelInfo
-    from clinometer.models.scoring.word_scorer import Heads
+    from clinometer.models.scoring.heads import Heads
     from clinometer.topics.prompt import Prompt
 
     causal = kind == "causal"

@@ -140,7 +140,7 @@ def test_text_around_the_slot(family: str) -> None:
         (group,) = slot_groups(tokenizer, [prompt], marker, size=8)
         word = word_tokens(tokenizer, "girl", space=True)
         filled = group.filled(
-            np.array([0]), places=len(word), known=np.array([word], dtype=np.int64)
+            np.array([0]), places=len(word), prefixes=np.array([word], dtype=np.int64)
         )
         assert names(tokenizer, filled[0]) == names(
             tokenizer, tokenizer("The nurse said that girl" + after)["input_ids"]

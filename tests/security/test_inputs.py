@@ -337,9 +337,11 @@ class Templated:
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        "clinometer.models.tokens.limited", lambda work: limited(work, seconds=1)
-    )
+    for file in ("templates", "load"):
+        monkeypatch.setattr(
+            f"clinometer.models.tokens.{file}.limited",
+            lambda work: limited(work, seconds=1),
+        )
 
 
 @pytest.mark.usefixtures("impatient")

@@ -17,7 +17,8 @@ import numpy as np
 
 from clinometer.errors import ModelError, SettingsError
 from clinometer.models.background import prefetch
-from clinometer.models.local.base import Batch, fetch, read_log_probs, to_device
+from clinometer.models.local.base import read_log_probs
+from clinometer.models.local.batches import Batch, fetch, to_device
 from clinometer.models.local.causal import CausalScorer
 from clinometer.models.local.masked import MaskedScorer, PermutationScorer
 from clinometer.models.protocol import Scorer
@@ -30,31 +31,43 @@ from clinometer.models.whole_texts import (
 )
 from clinometer.statistics.arrays import BoolArray, FloatArray, IntArray
 
+NO_WORD = -1
+"""The word of a special token."""
+
+_HELD = 1 << 22
+"""Tokens of rows in memory at a time, for any length of text."""
+
+_LOGITS = {"cpu": 1 << 24, "cuda": 1 << 29}
+"""Logits in memory at a time when a causal model is read at every position."""
+
 
 @dataclass(frozen=True)
 class EncodedTexts:
-    """N tokens of T texts.
-
-    ids [N]         token ids
-    starts [T + 1]  where each text begins
-    special [N]     special tokens around the text
-    target [N]      tokens that overlap a target term
-    word_end [N]    index of the last token of the same word
-    """
+    """N tokens of T texts."""
 
     ids: IntArray
+    """Token ids [N]."""
+
     starts: IntArray
+    """Where each text begins [T + 1]."""
+
     special: BoolArray
+    """Special tokens around the text [N]."""
+
     target: BoolArray
+    """Tokens that overlap a target term [N]."""
+
     word_end: IntArray
+    """Index of the last token of the same word [N]."""
 
     @property
     def lengths(self) -> IntArray:
+        """Tokens in each text [T]."""
         return np.diff(self.starts)
 
     @property
     def text_of(self) -> IntArray:
-        """The text that each token belongs to."""
+        """The text that each token belongs to [N]."""
         return np.repeat(np.arange(len(self.starts) - 1), self.lengths)
 
 
@@ -70,279 +83,319 @@ def encode_texts(
         )
     backend.no_truncation()
     backend.no_padding()
-    plain = [t.text.lower() if options.lower else t.text for t in texts]
-    found = backend.encode_batch(plain, add_special_tokens=options.special_tokens)
-    lengths = np.fromiter(map(len, found), dtype=np.int64, count=len(found))
+    plain = [text.text.lower() if options.lower else text.text for text in texts]
+    encodings = backend.encode_batch(plain, add_special_tokens=options.special_tokens)
+    lengths = np.fromiter(map(len, encodings), dtype=np.int64, count=len(encodings))
     starts = np.concatenate([[0], np.cumsum(lengths)])
 
     def flat(lists: Iterable[Iterable[int]]) -> IntArray:
-        return np.fromiter(
-            chain.from_iterable(lists), dtype=np.int64, count=int(starts[-1])
-        )
+        numbers = chain.from_iterable(lists)
+        return np.fromiter(numbers, dtype=np.int64, count=int(starts[-1]))
 
-    words = flat((-1 if w is None else w for w in e.word_ids) for e in found)
-    special = flat(e.special_tokens_mask for e in found) > 0
+    words = flat(map(_words, encodings))
+    special = flat(encoding.special_tokens_mask for encoding in encodings) > 0
     target = np.zeros_like(special)
-    for text, encoded, start in zip(texts, found, starts[:-1].tolist(), strict=True):
-        if options.targets == "scored" or not text.targets:
-            continue
-        begin, end = np.array(encoded.offsets, dtype=np.int64).reshape(-1, 2).T
-        for a, b in text.targets:  # tokens that share a character with it
-            target[start : start + len(begin)] |= (begin < b) & (end > a)
+    if options.targets != "scored":
+        for i, text in enumerate(texts):
+            if text.targets:
+                target[starts[i] : starts[i + 1]] = _overlaps(
+                    encodings[i], text.targets
+                )
     return EncodedTexts(
-        ids=flat(e.ids for e in found),
+        ids=flat(encoding.ids for encoding in encodings),
         starts=starts,
         special=special,
         target=target & ~special,
-        word_end=_word_ends(words, np.repeat(np.arange(len(found)), lengths)),
+        word_end=_word_ends(words, np.repeat(np.arange(len(encodings)), lengths)),
     )
+
+
+def _words(encoding: Any) -> list[int]:
+    """Return the number of each token's word in its text."""
+    return [NO_WORD if word is None else word for word in encoding.word_ids]
+
+
+def _overlaps(encoding: Any, spans: Sequence[tuple[int, int]]) -> BoolArray:
+    """Return which tokens share a character with a span."""
+    offsets = np.array(encoding.offsets, dtype=np.int64).reshape(-1, 2)
+    begin = offsets[:, 0]
+    end = offsets[:, 1]
+    overlaps = np.zeros(len(offsets), dtype=np.bool_)
+    for first, last in spans:
+        overlaps |= (begin < last) & (end > first)
+    return overlaps
 
 
 def _word_ends(words: IntArray, text_of: IntArray) -> IntArray:
-    """Index of the last token of each token's word; a special token is its own word."""
+    """Return the index of the last token of each token's word; a special token is its own word."""
     n = len(words)
     if not n:
         return np.empty(0, dtype=np.int64)
-    ends = np.ones(n, dtype=np.bool_)
-    ends[:-1] = (
-        (words[1:] != words[:-1]) | (text_of[1:] != text_of[:-1]) | (words[:-1] < 0)
-    )
-    places = np.flatnonzero(ends)
-    return np.asarray(places[np.concatenate([[0], np.cumsum(ends)[:-1]])])
-
-
-#: Tokens of rows in memory at a time, for any length of text.
-_HELD = 1 << 22
+    is_end = np.ones(n, dtype=np.bool_)
+    new_word = words[1:] != words[:-1]
+    new_text = text_of[1:] != text_of[:-1]
+    is_end[:-1] = new_word | new_text | (words[:-1] == NO_WORD)
+    ends = np.flatnonzero(is_end)
+    words_before = np.concatenate([[0], np.cumsum(is_end)[:-1]])
+    return np.asarray(ends[words_before])
 
 
 @dataclass(frozen=True)
 class Copies:
-    """Distinct masked rows of one length, and which scored token is read where.
-
-    batch          the rows, with the tokens to read from each
-    scored [S]     the scored tokens, as indices into the encoded texts
-    row, column    position of each one's log-probability in the batch's answers
-    """
+    """Distinct masked rows of one length, and which scored token is read where."""
 
     batch: Batch
+    """The rows, with the tokens to read from each."""
+
     scored: IntArray
+    """The scored tokens, as indices into the encoded texts [S]."""
+
     row: IntArray
+    """The row of each scored token's log-probability in the batch's answers [S]."""
+
     column: IntArray
+    """The column of each scored token's log-probability in the batch's answers [S]."""
 
 
 def scored_tokens(texts: EncodedTexts, options: TextOptions) -> IntArray:
-    """Indices of the tokens whose log-probabilities are summed."""
-    scored = ~texts.special
+    """Return the indices of the tokens whose log-probabilities are summed."""
+    is_scored = ~texts.special
     if options.targets != "scored":
-        scored &= ~texts.target
+        is_scored &= ~texts.target
     if not options.edges:
-        places = np.flatnonzero(scored)
-        text_of = texts.text_of[places]
+        tokens = np.flatnonzero(is_scored)
+        text_of = texts.text_of[tokens]
         changes = text_of[1:] != text_of[:-1]
-        first, last = np.append(True, changes), np.append(changes, True)
-        scored[places[first | last]] = False
-    return np.flatnonzero(scored)
+        is_first = np.append(True, changes)
+        is_last = np.append(changes, True)
+        is_scored[tokens[is_first | is_last]] = False
+    return np.flatnonzero(is_scored)
 
 
 def masked_copies(
     texts: EncodedTexts, scored: IntArray, options: TextOptions, mask_id: int
 ) -> Iterator[Copies]:
-    """The masked copies for all scored tokens, longest rows first.
+    """Yield the masked copies for all scored tokens, longest rows first.
 
     The longest come first, so that running out of memory shows at once.
     """
-    ids = (
-        np.where(texts.target, mask_id, texts.ids)
-        if options.targets == "masked"
-        else texts.ids
-    )
+    ids = texts.ids
+    if options.targets == "masked":
+        ids = np.where(texts.target, mask_id, ids)
     text_of = texts.text_of[scored]
     lengths = texts.lengths[text_of]
-    last = texts.word_end[scored] if options.masking == "within_word_l2r" else scored
+    last_hidden = scored
+    if options.masking == "within_word_l2r":
+        last_hidden = texts.word_end[scored]
     for length in np.unique(lengths)[::-1].tolist():
         members = np.flatnonzero(lengths == length)
         step = max(1, _HELD // length)
-        for some in np.split(members, range(step, len(members), step)):
+        columns = np.arange(length)
+        for start in range(0, len(members), step):
+            some = members[start : start + step]
+            tokens = scored[some]
             begin = texts.starts[text_of[some]]
-            columns = np.arange(length)
             rows = ids[begin[:, None] + columns]
-            first = scored[some] - begin
-            hidden = (columns >= first[:, None]) & (
-                columns <= (last[some] - begin)[:, None]
-            )
-            rows[hidden] = mask_id
-            yield _distinct(rows, first, texts.ids[scored[some]], scored[some])
+            first = tokens - begin
+            last = last_hidden[some] - begin
+            is_hidden = (columns >= first[:, None]) & (columns <= last[:, None])
+            rows[is_hidden] = mask_id
+            yield _distinct(rows, first, texts.ids[tokens], tokens)
 
 
 def _distinct(
     rows: IntArray, positions: IntArray, tokens: IntArray, scored: IntArray
 ) -> Copies:
-    keep, row = _first_of_each(np.column_stack([rows, positions]))
+    """Return each row once, with all tokens that are read from it."""
+    first, row = _first_of_each(np.column_stack([rows, positions]))
     order = np.argsort(row, kind="stable")
-    counts = np.bincount(row)
-    begins = np.concatenate([[0], np.cumsum(counts)[:-1]])
+    tokens_per_row = np.bincount(row)
+    begins = np.concatenate([[0], np.cumsum(tokens_per_row)[:-1]])
     column = np.empty_like(row)
-    column[order] = np.arange(len(row)) - np.repeat(begins, counts)
-    wants = np.repeat(tokens[keep][:, None], counts.max(), axis=1)
+    column[order] = np.arange(len(row)) - np.repeat(begins, tokens_per_row)
+    wants = np.repeat(tokens[first][:, None], tokens_per_row.max(), axis=1)
     wants[row, column] = tokens
     batch = Batch(
-        tokens=rows[keep],
-        positions=positions[keep],
+        tokens=rows[first],
+        positions=positions[first],
         wants=wants,
-        which=np.arange(len(keep)),
+        which=np.arange(len(first)),
     )
     return Copies(batch, scored, row, column)
 
 
 def _first_of_each(table: IntArray) -> tuple[IntArray, IntArray]:
-    """(index of the first of each distinct row, which distinct row each row is), in the order of
-    appearance.
+    """Return (index of the first of each distinct row, which distinct row each row is), in the
+    order of appearance.
 
-    >>> keep, row = _first_of_each(np.array([[3, 4], [1, 2], [3, 4]]))
-    >>> keep.tolist(), row.tolist()
+    >>> first, row = _first_of_each(np.array([[3, 4], [1, 2], [3, 4]]))
+    >>> first.tolist(), row.tolist()
     ([0, 1], [0, 1, 0])
     """
     number: dict[bytes, int] = {}
     row = np.array([number.setdefault(line.tobytes(), len(number)) for line in table])
-    return np.unique(row, return_index=True)[1], row
-
-
-#: Logits in memory at a time when a causal model is read at every position.
-_LOGITS = {"cpu": 1 << 24, "cuda": 1 << 29}
+    _, first = np.unique(row, return_index=True)
+    return first, row
 
 
 def score_texts(
     scorer: Scorer, texts: Sequence[MarkedText], options: TextOptions
 ) -> TextScores:
-    """Sums of token log-probabilities; texts that occur twice are computed once."""
+    """Return sums of token log-probabilities; texts that occur twice are computed once."""
     return PreparedTexts(scorer, options, texts).score()
 
 
 def score_chunks(
     scorer: Scorer, chunks: Iterable[Sequence[MarkedText]], options: TextOptions
 ) -> Iterator[TextScores]:
-    """Scores of one chunk after another; while one is scored, the next is tokenised."""
+    """Yield the scores of one chunk after another; while one is scored, the next is tokenised."""
     for prepared in prefetch(partial(PreparedTexts, scorer, options), chunks):
         yield prepared.score()
 
 
 class PreparedTexts:
-    """Texts as tokens, each distinct text once, ready to be scored. Making it needs no model, and
-    may run while the model is busy with other texts."""
+    """Texts as tokens, each distinct text once, ready to be scored.
+
+    Making it needs no model, and may run while the model is busy with other texts.
+    """
 
     def __init__(
         self, scorer: Scorer, options: TextOptions, texts: Sequence[MarkedText]
     ) -> None:
-        if not isinstance(scorer, MaskedScorer | CausalScorer) or isinstance(
-            scorer, PermutationScorer
-        ):
-            raise SettingsError(
-                f"model {scorer.info.name!r}: expected a masked or a causal model, "
-                f"found a {scorer.info.kind} one"
-            )
-        causal = isinstance(scorer, CausalScorer)
-        if causal and options.targets == "masked":
+        self.scorer = _text_scorer(scorer)
+        self.options = options
+        is_causal = isinstance(self.scorer, CausalScorer)
+        if is_causal and options.targets == "masked":
             raise SettingsError(
                 f"model {scorer.info.name!r} is causal and cannot read masked target terms: use "
                 "the reading 'equation' or 'released', or a masked model"
             )
-        self.scorer, self.options = scorer, options
         distinct = {text: i for i, text in enumerate(dict.fromkeys(texts))}
         self.which = np.array([distinct[text] for text in texts], dtype=np.intp)
-        self.encoded = encode_texts(scorer.tokenizer, list(distinct), options)
-        lengths, limit = self.encoded.lengths, scorer.length_limit
-        room = np.inf if limit is None else limit - causal  # for the BOS token
+        self.encoded = encode_texts(self.scorer.tokenizer, list(distinct), options)
+        lengths = self.encoded.lengths
+        room: float = np.inf
+        if self.scorer.length_limit is not None:
+            room = self.scorer.length_limit
+        if is_causal:
+            room -= 1  # for the BOS token
         scored = scored_tokens(self.encoded, options)
-        self.scored = scored[(lengths <= room)[self.encoded.text_of[scored]]]
-        self.counts = np.bincount(
-            self.encoded.text_of[self.scored], minlength=len(lengths)
-        )
+        is_short_enough = lengths <= room
+        self.scored = scored[is_short_enough[self.encoded.text_of[scored]]]
+        text_of = self.encoded.text_of[self.scored]
+        self.counts = np.bincount(text_of, minlength=len(lengths))
         self.problem = tuple(
-            TOO_LONG if length > room else "" if n else NOTHING_TO_SCORE
-            for length, n in zip(lengths.tolist(), self.counts.tolist(), strict=True)
+            _problem(length, n_scored, room)
+            for length, n_scored in zip(
+                lengths.tolist(), self.counts.tolist(), strict=True
+            )
         )
 
     def score(self) -> TextScores:
         """Run the model."""
         if isinstance(self.scorer, CausalScorer):
-            values = self._causal(self.scorer)[self.scored]
+            log_probs = self._causal(self.scorer)
         else:
-            values = self._masked(self.scorer)[self.scored]
+            log_probs = self._masked(self.scorer)
+        values = log_probs[self.scored]
         if not (np.isfinite(values) & (values < 1.0)).all():
             raise ModelError(
                 f"{self.scorer.info.name} returned a number that is not a log-probability: try "
                 "--load dtype=float32, or check its weights"
             )
-        n, text_of = len(self.counts), self.encoded.text_of[self.scored]
-        unknown_id = self.scorer.tokenizer.unk_token_id
-        unknown = self.encoded.ids[self.scored] == (
-            -1 if unknown_id is None else unknown_id
-        )
+        n = len(self.counts)
+        text_of = self.encoded.text_of[self.scored]
         sums = np.bincount(text_of, weights=values, minlength=n)
+        unknown = np.zeros(n, dtype=np.int64)
+        unknown_id = self.scorer.tokenizer.unk_token_id
+        if unknown_id is not None:
+            is_unknown = self.encoded.ids[self.scored] == unknown_id
+            unknown = np.bincount(text_of[is_unknown], minlength=n)
         distinct = TextScores(
             log_prob=np.where(self.counts > 0, sums, np.nan),
             tokens=self.counts.astype(np.int64),
-            unknown=np.bincount(text_of[unknown], minlength=n).astype(np.int64),
+            unknown=unknown.astype(np.int64),
             problem=self.problem,
         )
         return distinct.take(self.which)
 
     def _masked(self, scorer: MaskedScorer) -> FloatArray:
-        """Log-probabilities of the tokens [N], of those that are scored."""
-        values = np.full(len(self.encoded.ids), np.nan)
-        all_copies = masked_copies(
-            self.encoded, self.scored, self.options, scorer.marker.id
-        )
-        pending = [
-            (copies, scorer.ask(copies.batch, scorer.forward)) for copies in all_copies
-        ]
-        for copies, found in pending:
-            values[copies.scored] = found()[copies.row, copies.column]
-        return values
+        """Return the log-probabilities of the tokens [N], of those that are scored."""
+        mask_id = scorer.marker.id
+        pending: list[tuple[Copies, Callable[[], FloatArray]]] = []
+        for copies in masked_copies(self.encoded, self.scored, self.options, mask_id):
+            pending.append((copies, scorer.ask(copies.batch, scorer.forward)))
+        log_probs = np.full(len(self.encoded.ids), np.nan)
+        for copies, wait in pending:
+            log_probs[copies.scored] = wait()[copies.row, copies.column]
+        return log_probs
 
     def _causal(self, scorer: CausalScorer) -> FloatArray:
-        """The same; each text once, after the BOS token, which the first token of a text needs."""
-        texts, bos = self.encoded, scorer.tokenizer.bos_token_id
-        values = np.full(len(texts.ids), np.nan)
+        """Return the log-probabilities of the tokens [N], of those that are scored.
+
+        Each text is read once, after the BOS token, which the first token of a text needs.
+        """
+        texts = self.encoded
+        bos = scorer.tokenizer.bos_token_id
         if bos is None:
             raise ModelError(
                 f"{scorer.info.name}: its tokenizer has no BOS token, so the first token of a text "
                 "cannot be scored: use a masked model"
             )
-        wanted = np.zeros(len(texts.ids), dtype=np.bool_)
-        wanted[self.scored] = True
-        vocabulary = scorer.model.get_input_embeddings().num_embeddings
-        held = _LOGITS.get(scorer.device.type, _LOGITS["cpu"]) // vocabulary
-        alive = np.unique(texts.text_of[self.scored])
-        lengths = texts.lengths[alive]
+        is_scored = np.zeros(len(texts.ids), dtype=np.bool_)
+        is_scored[self.scored] = True
 
-        def score(some: IntArray) -> tuple[IntArray, FloatArray]:
-            """Positions of the tokens that are scored in texts of one length, and their values."""
-            places = texts.starts[some][:, None] + np.arange(texts.lengths[some[0]])
-            tokens = texts.ids[places]
-            if (tokens[:, 0] == bos).all():
-                rows, shift = tokens, -1
-            else:
-                rows, shift = np.insert(tokens, 0, bos, axis=1), 0
-            asked = wanted[places]
-            row, column = np.nonzero(asked)
+        def score(members: IntArray) -> tuple[IntArray, FloatArray]:
+            """Return the scored tokens of texts of one length, and their log-probabilities."""
+            columns = np.arange(texts.lengths[members[0]])
+            indices = texts.starts[members][:, None] + columns
+            tokens = texts.ids[indices]
+            have_bos = bool((tokens[:, 0] == bos).all())
+            rows = tokens if have_bos else np.insert(tokens, 0, bos, axis=1)
+            wanted = is_scored[indices]
+            row, column = np.nonzero(wanted)
+            position = column - 1 if have_bos else column
 
             def read() -> Callable[[], FloatArray]:
                 logits = scorer.project(
                     to_device(row, scorer.device),
-                    to_device(column + shift, scorer.device),
+                    to_device(position, scorer.device),
                     input_ids=to_device(rows, scorer.device),
                     use_cache=False,
                 )
-                wants = to_device(tokens[asked][:, None], scorer.device)
+                wants = to_device(tokens[wanted][:, None], scorer.device)
                 return fetch(read_log_probs(logits, wants))
 
-            return places[asked], scorer.alone(read)()[:, 0]
+            return indices[wanted], scorer.infer(read)()[:, 0]
 
+        vocabulary = scorer.model.get_input_embeddings().num_embeddings
+        logits = _LOGITS.get(scorer.device.type, _LOGITS["cpu"])
+        with_scores = np.unique(texts.text_of[self.scored])
+        lengths = texts.lengths[with_scores]
+        log_probs = np.full(len(texts.ids), np.nan)
         for length in np.unique(lengths)[::-1].tolist():
-            members = alive[lengths == length]
-            for _, (places, log_probs) in scorer.batch_size.over(
-                members, length, score, most=held
-            ):
-                values[places] = log_probs
-        return values
+            members = with_scores[lengths == length]
+            parts = scorer.batch_size.split(
+                members, length, score, max_tokens=logits // vocabulary
+            )
+            for _, (tokens, values) in parts:
+                log_probs[tokens] = values
+        return log_probs
+
+
+def _text_scorer(scorer: Scorer) -> MaskedScorer | CausalScorer:
+    """Return the scorer if its kind can score whole texts; refuse every other."""
+    is_permutation = isinstance(scorer, PermutationScorer)
+    if isinstance(scorer, MaskedScorer | CausalScorer) and not is_permutation:
+        return scorer
+    raise SettingsError(
+        f"model {scorer.info.name!r}: expected a masked or a causal model, "
+        f"found a {scorer.info.kind} one"
+    )
+
+
+def _problem(length: int, n_scored: int, room: float) -> str:
+    """Return why a text has no score; "" if it has one."""
+    if length > room:
+        return TOO_LONG
+    return "" if n_scored else NOTHING_TO_SCORE

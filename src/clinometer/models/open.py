@@ -115,7 +115,8 @@ def open_writer(model: str, *, load: LoadOptions | None = None) -> Writer:
 
         return ServerWriter(spec, load)
     scorer = open_model(spec, load=load)
-    from clinometer.models.local.causal import CausalScorer, CausalWriter
+    from clinometer.models.local.causal import CausalScorer
+    from clinometer.models.local.generate import CausalWriter
 
     if not isinstance(scorer, CausalScorer):
         raise SettingsError(

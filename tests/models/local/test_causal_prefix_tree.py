@@ -13,12 +13,12 @@ from tests.models import zoo
 from clinometer.models import WordOptions
 from clinometer.models.local.causal import (
     CausalScorer,
-    Chunk,
     PackingError,
     TreeRun,
     compare,
     shortest_window,
 )
+from clinometer.models.local.packs import Chunk
 from clinometer.models.protocol import ModelInfo, WordScores
 from clinometer.topics import Prompt
 

@@ -83,9 +83,9 @@ def test_chunks_change_no_number(
     for family in ("bert", "t5"):
         scorer = zoo.opened(small_model(family))
         whole = scorer.score(PROMPTS, WORDS)
-        monkeypatch.setattr("clinometer.models.tokens._SLICE", 2)
+        monkeypatch.setattr("clinometer.models.tokens.slots._SLICE", 2)
         monkeypatch.setattr("clinometer.models.local.masked._CHUNK", 2)
-        monkeypatch.setattr("clinometer.models.local.masked._ENCODED", {"cpu": 2})
+        monkeypatch.setattr("clinometer.models.local.seq2seq._ENCODED", {"cpu": 2})
         parts = scorer.score(PROMPTS, WORDS)
         np.testing.assert_allclose(parts.log_probs, whole.log_probs, atol=1e-4)
         np.testing.assert_allclose(parts.log_coverage, whole.log_coverage, atol=1e-4)

@@ -33,38 +33,43 @@ class Steering:
     vector: tuple[FiniteFloat, ...]
 
     def at_random(self, seed: int) -> Steering:
-        """A random direction of the same length in the same layer: the control."""
+        """Return a random direction of the same length in the same layer: the control."""
         random = np.random.default_rng(seed).standard_normal(len(self.vector))
         random *= np.linalg.norm(self.vector) / np.linalg.norm(random)
         return Steering(self.layer, tuple(random.tolist()))
 
     @classmethod
     def read(cls, path: str | Path) -> Steering:
-        """Only numbers are read; anything else is an error."""
+        """Read a file of numbers; anything else is an error."""
         try:
             return cls(**read_json(Path(path)))
         except (OSError, ValueError, TypeError) as error:
-            why = first_problem(error) if isinstance(error, ValidationError) else error
+            reason: object = error
+            if isinstance(error, ValidationError):
+                reason = first_problem(error)
             raise ModelError(
                 f"steer {str(path)!r}: expected a file with layer and vector, as study fixes "
-                f"writes it ({why})"
+                f"writes it ({reason})"
             ) from error
 
 
 def layers_of(model: Any) -> Any:
-    """The layers of a transformer, from the first to the last."""
-    stacks = [m for m in model.modules() if isinstance(m, torch.nn.ModuleList)]
+    """Return the layers of a transformer, from the first to the last."""
+    stacks = [
+        module for module in model.modules() if isinstance(module, torch.nn.ModuleList)
+    ]
     return max(stacks, key=len, default=())
 
 
 def _hidden(output: Any) -> Any:
-    """What a layer passes on: of some models the first of several things."""
+    """Return the states that a layer passes on: of some models the first of several results."""
     return output[0] if isinstance(output, tuple) else output
 
 
 def steer(model: Any, steering: Steering, name: str) -> None:
     """Have the model add the vector from now on."""
-    layers, width = layers_of(model), model.config.get_text_config().hidden_size
+    layers = layers_of(model)
+    width = model.config.get_text_config().hidden_size
     if not 0 <= steering.layer < len(layers) or len(steering.vector) != width:
         raise ModelError(
             f"model {name!r}: steer: expected a layer below {len(layers)} and a vector of {width} "
@@ -73,9 +78,10 @@ def steer(model: Any, steering: Steering, name: str) -> None:
         )
     vector = torch.tensor(steering.vector)
 
-    def add(_layer: Any, _given: Any, output: Any) -> Any:
-        moved = _hidden(output) + vector.to(_hidden(output))
-        return (moved, *output[1:]) if isinstance(output, tuple) else moved
+    def add(_layer: Any, _inputs: Any, output: Any) -> Any:
+        states = _hidden(output)
+        steered = states + vector.to(states)
+        return (steered, *output[1:]) if isinstance(output, tuple) else steered
 
     layers[steering.layer].register_forward_hook(add)
 
@@ -83,23 +89,26 @@ def steer(model: Any, steering: Steering, name: str) -> None:
 def fitted(
     scorer: CausalScorer, more: Sequence[str], less: Sequence[str], layer: int | None
 ) -> Steering:
-    """From the second texts to the first; in the middle layer unless another is given."""
+    """Return the vector from the mean of the texts `less` to that of the texts `more`; in the
+    middle layer unless a layer is given."""
     layers = layers_of(scorer.model)
-    chosen = len(layers) // 2 if layer is None else layer
-    if not chosen < len(layers):
+    number = len(layers) // 2 if layer is None else layer
+    if not number < len(layers):
         raise ModelError(f"steer: expected a layer below {len(layers)}, found {layer}")
 
     def mean(texts: Sequence[str]) -> FloatArray:
-        """[width], what the layer passes on at the last token of each text, on average."""
-        seen: list[Any] = []
+        """Return what the layer passes on at the last token of each text, on average [width]."""
+        activations: list[Any] = []
 
-        def keep(_layer: Any, _given: Any, output: Any) -> None:
-            seen.append(_hidden(output)[0, -1].to("cpu", torch.float64))
+        def collect(_layer: Any, _inputs: Any, output: Any) -> None:
+            last_token = _hidden(output)[0, -1]
+            activations.append(last_token.to("cpu", torch.float64))
 
-        with layers[chosen].register_forward_hook(keep):
+        with layers[number].register_forward_hook(collect):
             for tokens in scorer.head_tokens(texts):
                 ids = torch.tensor([tokens], device=scorer.device)
-                scorer.alone(partial(scorer.model, input_ids=ids, use_cache=False))
-        return np.asarray(torch.stack(seen).mean(dim=0).numpy())
+                scorer.infer(partial(scorer.model, input_ids=ids, use_cache=False))
+        return np.asarray(torch.stack(activations).mean(dim=0).numpy())
 
-    return Steering(chosen, tuple((mean(more) - mean(less)).tolist()))
+    difference = mean(more) - mean(less)
+    return Steering(number, tuple(difference.tolist()))

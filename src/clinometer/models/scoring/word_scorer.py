@@ -6,9 +6,7 @@ answers differs. Needs no torch.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import chain
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,17 +16,30 @@ from clinometer.errors import ContextError, ModelError
 from clinometer.models.options import WordOptions
 from clinometer.models.protocol import ModelInfo, Scorer, WordReport, WordScores
 from clinometer.models.scoring.chain_rule import Ask, expand
-from clinometer.models.tokens import Tokens, Trie, WordList, continuations, head_tokens
+from clinometer.models.scoring.heads import (
+    Answers,
+    AskedContinuations,
+    Follow,
+    Heads,
+    Rest,
+    Rows,
+)
+from clinometer.models.tokens import Trie, WordList, continuations, head_tokens
 from clinometer.statistics.arrays import BoolArray, FloatArray, IntArray
 from clinometer.topics import Prompt
 
+_LISTED = 1_000_000
+"""Nodes after the slot that are listed at once; the list takes about 200 bytes per node."""
+
 
 class WordScorer(Scorer):
-    """Tokenises words, and groups prompts that can be scored together.
+    """Tokenises words, and groups prompts that can be scored together."""
 
-    chat          what the chat template writes before the assistant's turn; None: no template
-    length_limit  maximum context length in tokens; None if unlimited or unknown
-    """
+    chat: str | None
+    """What the chat template writes before the assistant's turn; None: no template."""
+
+    length_limit: int | None
+    """Maximum context length in tokens; None if unlimited or unknown."""
 
     def __init__(
         self,
@@ -39,7 +50,9 @@ class WordScorer(Scorer):
         chat: str | None = None,
         length_limit: int | None = None,
     ) -> None:
-        self.tokenizer, self.info, self.chat = tokenizer, info, chat
+        self.tokenizer = tokenizer
+        self.info = info
+        self.chat = chat
         self.options = options or WordOptions()
         self.length_limit = length_limit
         self._words: dict[tuple[tuple[str, ...], bool, bool], WordList] = {}
@@ -57,17 +70,18 @@ class WordScorer(Scorer):
         words: Sequence[str],
         counts: FloatArray | None = None,
     ) -> WordScores:
-        """Log-probability of every word at the slot of every prompt."""
-        alike: dict[tuple[bool, bool, bool], list[int]] = {}
-        for i, p in enumerate(prompts):
-            alike.setdefault((p.space, not p.before, not p.after), []).append(i)
+        """Return the log-probability of every word at the slot of every prompt."""
+        members_of_kind: dict[tuple[bool, bool, bool], list[int]] = {}
+        for i, prompt in enumerate(prompts):
+            kind = (prompt.space, not prompt.before, not prompt.after)
+            members_of_kind.setdefault(kind, []).append(i)
 
         def parts() -> Iterator[tuple[IntArray, WordScores]]:
-            for (space, opening, _), members in alike.items():
-                listed = self.word_list(words, space=space, opening=opening)
-                some = [prompts[i] for i in members]
-                scores = self.score_batch(some, listed.counted(counts))
-                yield np.array(members), scores.widened(listed.columns, len(words))
+            for (space, opening, _), members in members_of_kind.items():
+                word_list = self.word_list(words, space=space, opening=opening)
+                alike = [prompts[i] for i in members]
+                scores = self.score_batch(alike, word_list.counted(counts))
+                yield np.array(members), scores.widened(word_list.columns, len(words))
 
         return WordScores.scattered(parts(), len(prompts))
 
@@ -77,7 +91,7 @@ class WordScorer(Scorer):
     def word_list(
         self, words: Sequence[str], *, space: bool, opening: bool = False
     ) -> WordList:
-        """The words as tokens: after a space, without one, or at the start of the text."""
+        """Return the words as tokens: after a space, without one, or at the start of the text."""
         key = (tuple(words), space, opening)
         if key not in self._words:
             self._words[key] = WordList(
@@ -94,20 +108,23 @@ class WordScorer(Scorer):
         return self._words[key]
 
     def head_tokens(self, texts: Sequence[str]) -> list[list[int]]:
-        """Tokens before the slot, with the model's BOS token but no EOS token."""
+        """Return the tokens before the slot, with the model's BOS token but no EOS token."""
         return head_tokens(self.tokenizer, texts, chat=self.chat)
 
     def check_values(
-        self, values: FloatArray, prompts: Sequence[Prompt], asked: IntArray
+        self, values: FloatArray, prompts: Sequence[Prompt], rows: IntArray
     ) -> None:
-        """Refuse numbers that no language model returns, of the prompts `asked` (one a row). None
-        is named here: they were sent to a server, and no message may repeat them."""
+        """Refuse numbers that no language model returns, of the prompts `rows` (one a row).
+
+        None is named here: they were sent to a server, and no message may repeat them.
+        """
         if np.isnan(values).any() or (values > 0).any():
             raise ModelError(
                 f"{self.info.name}: expected log-probabilities, found another number"
             )
 
     def check_length(self, length: int, prompt: Prompt) -> None:
+        """Refuse a prompt of more tokens than the model reads."""
         if self.length_limit is not None and length > self.length_limit:
             raise ContextError(
                 f"{self.info.name} reads at most {self.length_limit} tokens, found {length} in the "
@@ -115,156 +132,29 @@ class WordScorer(Scorer):
             )
 
 
-# --- Causal models: queries about heads ----------------------------------------------------------
-
-
-#: Nodes after the slot that are listed at once; the list takes about 200 bytes per node.
-_LISTED = 1_000_000
-
-
-#: Padding in the table of heads, past the end of a sequence.
-NOTHING = -1
-
-
-@dataclass(frozen=True)
-class Heads:
-    """Distinct token sequences in lexicographic order.
-
-    tokens [H, T]   padded with NOTHING
-    lengths [H]
-    shared [H]      leading tokens in common with the row before (0 for the first)
-    """
-
-    tokens: IntArray
-    lengths: IntArray
-    shared: IntArray
-
-    @classmethod
-    def of(cls, sequences: Sequence[Sequence[int]]) -> tuple[Heads, IntArray]:
-        """Sort and merge; also returns the row of each given sequence.
-
-        >>> heads, row = Heads.of([(1, 5, 7), (1, 5, 6), (1, 5, 7)])
-        >>> heads.tokens.tolist(), heads.shared.tolist(), row.tolist()
-        ([[1, 5, 6], [1, 5, 7]], [0, 2], [1, 0, 1])
-        """
-        lengths = np.fromiter(map(len, sequences), np.int64, len(sequences))
-        table = np.full((len(sequences), int(lengths.max(initial=0))), NOTHING)
-        flat = np.fromiter(chain.from_iterable(sequences), np.int64, int(lengths.sum()))
-        table[np.arange(table.shape[1]) < lengths[:, None]] = flat
-        order = np.lexsort(table.T[::-1])
-        table, lengths = table[order], lengths[order]
-        equal = np.cumprod(table[1:] == table[:-1], axis=1)
-        shared = np.concatenate([[0], equal.sum(axis=1)])[: len(table)]
-        first = np.ones(len(table), dtype=bool)
-        first[1:] = shared[1:] < table.shape[1]
-        row = np.empty(len(table), dtype=np.int64)
-        row[order] = np.cumsum(first) - 1
-        return cls(table[first], lengths[first], shared[first]), row
-
-    def __len__(self) -> int:
-        return len(self.lengths)
-
-    def path(self, row: int) -> Tokens:
-        """The tokens of one head."""
-        return tuple(self.tokens[row, : self.lengths[row]].tolist())
-
-    def cut(self, start: int, *, nodes: int, packs: int) -> list[int]:
-        """Where the next packs begin and end: boundaries of at most `packs` packs from row `start`,
-        each of at most `nodes` tree nodes (or of one head that is longer).
-
-        Packs of a batch are as wide as the widest of them, so the last heads are spread evenly.
-        """
-        total = np.cumsum(self.lengths - self.shared)
-        left = int(total[-1] - total[start] + self.lengths[start])
-        if left < nodes * packs:
-            # Each pack repeats what its first head shares with the pack before.
-            left += (left // nodes) * int(self.lengths[start:].max())
-            nodes = min(nodes, -(-left // -(-left // nodes)))
-        bounds = [start]
-        while len(bounds) <= packs and bounds[-1] < len(self):
-            at = bounds[-1]
-            # The first head of a pack brings all of its tokens, the others what they do not share.
-            room = nodes - self.lengths[at] + total[at]
-            bounds.append(max(at + 1, int(np.searchsorted(total, room, side="right"))))
-        return bounds
-
-
-@dataclass(frozen=True)
-class AskedContinuations:
-    """Which nodes of a tree of continuations are queried after which heads.
-
-    heads [H]       rows of the heads
-    nodes [N, H]    true where the tokens after this node are queried
-    """
-
-    tree: Trie
-    heads: IntArray
-    nodes: BoolArray
-
-    def blank(self) -> FloatArray:
-        """An answer without values [N, H]: log p(the node's token | head, the nodes above it)."""
-        return np.full(self.nodes.shape, -np.inf)
-
-
-#: One answer [N, H] per part, of which the children of queried nodes have a value.
-Answers = Callable[[Sequence[AskedContinuations]], list[FloatArray]]
-#: Log-probabilities of the wanted tokens after each path of tokens.
-Follow = Callable[[Sequence[Tokens], Sequence[Tokens]], list[FloatArray]]
-
-
-@dataclass(frozen=True)
-class Rest:
-    """A text after the slot behind every word.
-
-    asked [N]        the nodes from each word's end on
-    steps [V, len]   for each word, the nodes of the text's tokens behind it
-    """
-
-    tree: Trie
-    asked: BoolArray
-    steps: IntArray
-
-    @classmethod
-    def of(cls, rest: Tokens, words: Sequence[Tokens]) -> Rest:
-        tree = Trie.of([word + rest for word in words])
-        number = {prefix: n for n, prefix in enumerate(tree.prefix)}
-        steps = np.array(
-            [[number[word + rest[: k + 1]] for k in range(len(rest))] for word in words]
-        )
-        asked = np.zeros(len(tree.prefix), dtype=bool)
-        asked[tree.parent[steps]] = True
-        return cls(tree, asked, steps)
-
-
 class Job:
-    """Prompts that agree in having text after the slot or none, and the words asked of them.
+    """Prompts that agree in having text after the slot or none, and the words asked of them."""
 
-    heads          token sequences before the slot, sorted, without duplicates
-    longest        tokens in the longest row that the model will read
-    looks_below    whether anything beyond the heads' own next token is queried
-    """
+    heads: Heads
+    """Token sequences before the slot, sorted, without duplicates."""
+
+    longest: int
+    """Tokens in the longest row that the model will read."""
+
+    reads_on: bool
+    """Whether there is text after the slot."""
+
+    looks_below: bool
+    """Whether anything beyond the heads' own next token is queried."""
 
     def __init__(
         self, reader: WordScorer, prompts: Sequence[Prompt], words: WordList
     ) -> None:
-        self.reader, self.prompts, self.words = reader, prompts, words
-        texts = {
-            text: i for i, text in enumerate(dict.fromkeys(p.before for p in prompts))
-        }
-        tokens = reader.head_tokens(list(texts))
-        for ids, text in zip(tokens, texts, strict=True):
-            if not ids:
-                prompt = next(p for p in prompts if p.before == text)
-                raise ContextError(
-                    f"{reader.info.name} has no BOS token, so nothing can be scored before "
-                    f"the first word of {prompt.fill('[Y]')!r}: use a template with text before [Y]"
-                )
-        self.heads, row = Heads.of(tokens)
-        of_text = np.fromiter(
-            (texts[p.before] for p in prompts), np.int64, len(prompts)
-        )
-        self._head = row[of_text]
-        #: prompts in the order of their heads
+        self.reader = reader
+        self.prompts = prompts
+        self.words = words
+        self.heads, self._head = self._tokenised_heads()
+        # Prompts in the order of their heads.
         self._order = np.argsort(self._head, kind="stable")
         starts = np.searchsorted(self._head[self._order], np.arange(len(self.heads)))
         self._first_prompt = self._order[starts]
@@ -272,32 +162,53 @@ class Job:
         self.reads_on = bool(prompts[0].after)
         self.looks_below = self.reads_on or len(self.tree.inner) > 1
         # The texts after the slot, each once, and which one a prompt has.
-        number = {
-            text: i for i, text in enumerate(dict.fromkeys(p.after for p in prompts))
-        }
-        self._rest = np.array([number[p.after] for p in prompts])
-        rests = continuations(reader.tokenizer, list(number)) if self.reads_on else [()]
-        self._rests = [
-            Rest.of(rest, words.sequences) for rest in rests if self.reads_on
-        ]
+        afters = list(dict.fromkeys(prompt.after for prompt in prompts))
+        number = {text: i for i, text in enumerate(afters)}
+        self._rest = np.array([number[prompt.after] for prompt in prompts])
+        self._rests: list[Rest] = []
+        rest_lengths = np.zeros(len(afters), dtype=np.int64)
+        if self.reads_on:
+            rests = continuations(reader.tokenizer, afters)
+            self._rests = [Rest.of(rest, words.sequences) for rest in rests]
+            rest_lengths = np.array([len(rest) for rest in rests])
         # The last token of a path is predicted, never read.
-        longest_word = max(len(s) for s in words.sequences)
-        rest_lengths = np.array([len(rest) for rest in rests])[self._rest]
-        lengths = self.heads.lengths[self._head] + longest_word + rest_lengths - 1
+        longest_word = max(len(tokens) for tokens in words.sequences)
+        head_lengths = self.heads.lengths[self._head]
+        lengths = head_lengths + longest_word + rest_lengths[self._rest] - 1
         worst = int(lengths.argmax())
         self.longest = int(lengths[worst])
         reader.check_length(self.longest, prompts[worst])
 
+    def _tokenised_heads(self) -> tuple[Heads, IntArray]:
+        """Return the heads, and the row of each prompt's head among them."""
+        texts = list(dict.fromkeys(prompt.before for prompt in self.prompts))
+        tokens = self.reader.head_tokens(texts)
+        for text, token_ids in zip(texts, tokens, strict=True):
+            if not token_ids:
+                self._refuse_head(text)
+        heads, row_of_text = Heads.of(tokens)
+        number = {text: i for i, text in enumerate(texts)}
+        befores = (number[prompt.before] for prompt in self.prompts)
+        return heads, row_of_text[np.fromiter(befores, np.int64, len(self.prompts))]
+
+    def _refuse_head(self, text: str) -> None:
+        """Raise for a text before the slot that has no tokens."""
+        prompt = next(prompt for prompt in self.prompts if prompt.before == text)
+        raise ContextError(
+            f"{self.reader.info.name} has no BOS token, so nothing can be scored before "
+            f"the first word of {prompt.fill('[Y]')!r}: use a template with text before [Y]"
+        )
+
     def score(
         self, answers: Answers, start: int, stop: int, *, upper: Answers | None = None
     ) -> tuple[IntArray, WordScores]:
-        """The prompts whose heads are rows start to stop, and their scores.
+        """Return the prompts whose heads are rows start to stop, and their scores.
 
         `upper` gives upper bounds where `answers` are lower ones; it is queried afterwards.
         """
         # What follows the slot can favour any word by any factor, so no bound holds there.
         tolerance = 0.0 if self.reads_on else self.reader.options.effective_tolerance
-        found = expand(
+        of_heads = expand(
             [self.tree],
             stop - start,
             self._asker(answers, start, stop),
@@ -308,98 +219,73 @@ class Job:
         first, last = np.searchsorted(self._head[self._order], [start, stop])
         members = self._order[first:last]
         head = self._head[members] - start
-        found = found.take(head)
-        if self.reads_on:
-            lower = found.log_probs + self._log_prob_after(answers, members, head)
-            most = found.log_upper
-            if upper is not None and most is not None:
-                most = most + self._log_prob_after(upper, members, head)
-            found = WordScores(lower, found.log_coverage, found.skipped, most)
-        return members, found
+        scores = of_heads.take(head)
+        if not self.reads_on:
+            return members, scores
+        log_probs = scores.log_probs + self._log_prob_after(answers, members, head)
+        log_upper = scores.log_upper
+        if upper is not None and log_upper is not None:
+            log_upper = log_upper + self._log_prob_after(upper, members, head)
+        return members, WordScores(
+            log_probs, scores.log_coverage, scores.skipped, log_upper
+        )
 
     def _asker(self, answers: Answers, start: int, stop: int) -> Ask:
-        everyone = np.arange(stop - start)
+        heads = np.arange(stop - start)
+        prompts = self._first_prompt[start:stop]
 
-        def ask(asked: Sequence[BoolArray]) -> list[FloatArray]:
-            (found,) = answers([AskedContinuations(self.tree, everyone, asked[0])])
-            read = np.where(self.tree.below(asked[0]), found, 0.0)
-            self.reader.check_values(
-                read.T, self.prompts, self._first_prompt[start:stop]
-            )
-            return [found]
+        def ask(queries: Sequence[BoolArray]) -> list[FloatArray]:
+            (nodes,) = queries
+            (answer,) = answers([AskedContinuations(self.tree, heads, nodes)])
+            values = np.where(self.tree.below(nodes), answer, 0.0)
+            self.reader.check_values(values.T, self.prompts, prompts)
+            return [answer]
 
         return ask
 
     def _log_prob_after(
         self, answers: Answers, members: IntArray, head: IntArray
     ) -> FloatArray:
-        """log p(text after the slot | prompt, word) [P, words]."""
+        """Return log p(text after the slot | prompt, word) [P, words]."""
         total = np.zeros((len(members), len(self.words.sequences)))
         for group in self._by_rest(members):
             parts = []
-            for number, here in group:
+            for number, places in group:
                 rest = self._rests[number]
-                nodes = np.repeat(rest.asked[:, None], len(here), axis=1)
-                parts.append(AskedContinuations(rest.tree, head[here], nodes))
-            for (number, here), found in zip(group, answers(parts), strict=True):
-                values = np.moveaxis(found[self._rests[number].steps], 2, 0)
-                table = values.reshape(len(here), -1)
-                self.reader.check_values(table, self.prompts, members[here])
-                total[here] = values.sum(axis=2)
+                nodes = np.repeat(rest.asked[:, None], len(places), axis=1)
+                parts.append(AskedContinuations(rest.tree, head[places], nodes))
+            for (number, places), answer in zip(group, answers(parts), strict=True):
+                values = np.moveaxis(answer[self._rests[number].steps], 2, 0)
+                table = values.reshape(len(places), -1)
+                self.reader.check_values(table, self.prompts, members[places])
+                total[places] = values.sum(axis=2)
         return total
 
     def _by_rest(self, members: IntArray) -> Iterator[list[tuple[int, IntArray]]]:
-        """Places of the members with the same text after the slot, in groups that fit in memory.
+        """Yield places of the members with the same text after the slot, in groups that fit in
+        memory.
 
         Texts are shuffled (always in the same way), so that each group uses every pack and no pack
         waits for another.
         """
-        numbers = np.unique(self._rest[members])
+        rest_of_member = self._rest[members]
+        numbers = np.unique(rest_of_member)
         group: list[tuple[int, IntArray]] = []
         size = 0
         for number in np.random.default_rng(0).permutation(numbers).tolist():
-            here = np.flatnonzero(self._rest[members] == number)
-            size += len(here) * len(self._rests[number].asked)
-            group.append((number, here))
+            places = np.flatnonzero(rest_of_member == number)
+            group.append((number, places))
+            size += len(places) * len(self._rests[number].asked)
             if size > _LISTED:
                 yield group
-                group, size = [], 0
+                group = []
+                size = 0
         if group:
             yield group
 
     def score_in_rows(self, follow: Follow, upper: Follow | None = None) -> WordScores:
         """Score all prompts, one row per head and continuation."""
-        bounds = None if upper is None else Rows(upper, self.heads).ask
-        part = self.score(
-            Rows(follow, self.heads).ask, 0, len(self.heads), upper=bounds
-        )
+        lower_rows = Rows(follow, self.heads)
+        upper_answers = None if upper is None else Rows(upper, self.heads).ask
+        part = self.score(lower_rows.ask, 0, len(self.heads), upper=upper_answers)
         return WordScores.scattered([part], len(self.prompts))
-
-
-class Rows:
-    """Plain rows: one row per head and continuation, for any model that scores tokens after a path
-    of tokens."""
-
-    def __init__(self, follow: Follow, heads: Heads, start: int = 0) -> None:
-        self.follow, self.heads, self.start = follow, heads, start
-
-    def ask(self, parts: Sequence[AskedContinuations]) -> list[FloatArray]:
-        asked = [
-            (k, n, column)
-            for k, part in enumerate(parts)
-            for n, column in np.argwhere(part.nodes).tolist()
-        ]
-        paths = [
-            self.head(parts[k].heads[c]) + parts[k].tree.prefix[n] for k, n, c in asked
-        ]
-        wanted = [parts[k].tree.child_tokens(n) for k, n, _ in asked]
-        answers = [part.blank() for part in parts]
-        for (k, n, column), values in zip(
-            asked, self.follow(paths, wanted), strict=True
-        ):
-            answers[k][list(parts[k].tree.children[n]), column] = values
-        return answers
-
-    def head(self, row: int) -> Tokens:
-        """The tokens of a head, numbered from `start` on."""
-        return self.heads.path(self.start + row)

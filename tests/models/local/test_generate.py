@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from clinometer.errors import ModelError, SettingsError
-from clinometer.models.local.causal import CausalWriter
+from clinometer.models.local.generate import CausalWriter
 from clinometer.models.open import open_writer
 
 TURNS = [("user", "Say hello. Answer in one short sentence.")]

@@ -8,7 +8,8 @@ import torch
 from tests.models import zoo
 
 from clinometer.models import LoadOptions, WordOptions, open_model
-from clinometer.models.local.masked import MaskedScorer, attend_in_tiles, tile_attention
+from clinometer.models.local.masked import MaskedScorer
+from clinometer.models.local.tiles import attend_in_tiles, tile_attention
 from clinometer.topics import Prompt
 
 MASKED = [name for name, family in zoo.FAMILIES.items() if family.kind == "masked"]

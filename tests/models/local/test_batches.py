@@ -14,7 +14,7 @@ from tests.models import zoo
 
 from clinometer.errors import ModelError
 from clinometer.models.likelihood import score_texts
-from clinometer.models.local.base import BatchSize, out_of_memory, overlapped
+from clinometer.models.local.batches import BatchSize, out_of_memory, overlapped
 from clinometer.models.whole_texts import MarkedText, TextOptions
 from clinometer.topics import Prompt
 
@@ -127,11 +127,11 @@ def test_two_threads_that_fail_together_halve_once() -> None:
 
     def both() -> None:
         assert (
-            size.fitted(fail) is None
+            size.attempt(fail) is None
         )  # while the other batch of 1,024 is still running
         raise FAILURES[0]
 
-    assert size.fitted(both) is None
+    assert size.attempt(both) is None
     assert size.tokens == 512
 
 
