@@ -28,8 +28,9 @@ from clinometer.report.figures import (
 )
 from clinometer.report.page import first_screen, strip
 from clinometer.runs import Run, compare
-from clinometer.runs.compare import comparison_findings, runs_findings
+from clinometer.runs.compared import runs_findings
 from clinometer.runs.findings.facts import facts_of_run
+from clinometer.runs.findings.of_comparison import comparison_findings
 from clinometer.runs.findings.of_run import run_findings
 from clinometer.runs.findings.people import shown
 from clinometer.topics import load_topic

@@ -19,15 +19,10 @@ from clinometer.contexts import ContextSet, load_contexts
 from clinometer.errors import RunError
 from clinometer.gate.decision import GateDecision, decide
 from clinometer.runs import Run, audit
-from clinometer.runs.compare import (
-    Compared,
-    compare,
-    compared,
-    only_contexts_differ,
-    resampling_note,
-    runs_findings,
-)
+from clinometer.runs.compare import compare
+from clinometer.runs.compared import Compared, compared, runs_findings
 from clinometer.runs.departures import is_clear, kind_leans
+from clinometer.runs.several_runs import only_contexts_differ, resampling_note
 from clinometer.runs.shifts import shifts
 from clinometer.topics import load_topic
 

@@ -24,10 +24,10 @@ from clinometer.measure.components import Components
 from clinometer.measure.factors import FactorShare, FactorShares
 from clinometer.outcomes.choose import outcome_of
 from clinometer.outcomes.reference import Nouns
-from clinometer.runs.compare import comparison_findings
 from clinometer.runs.findings.case import strongest_case
 from clinometer.runs.findings.factors import factor_notes, factors, resampled
 from clinometer.runs.findings.facts import RunFacts, facts_of_table
+from clinometer.runs.findings.of_comparison import comparison_findings
 from clinometer.runs.findings.of_run import HEADLINES, statements
 from clinometer.runs.folder.record import FloorRecord, RunRecord
 from clinometer.statistics.arrays import FloatArray

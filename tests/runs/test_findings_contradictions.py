@@ -20,8 +20,8 @@ from clinometer.findings.finding import Finding
 from clinometer.measure import Comparison, Estimate, RiskReport, compare
 from clinometer.measure.differences import Difference
 from clinometer.outcomes.choose import outcome_of
-from clinometer.runs.compare import comparison_findings
 from clinometer.runs.findings.facts import RunFacts, facts_of_table
+from clinometer.runs.findings.of_comparison import comparison_findings
 from clinometer.runs.findings.of_run import ALONE, statements
 from clinometer.statistics.arrays import FloatArray
 

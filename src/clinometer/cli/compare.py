@@ -16,12 +16,9 @@ from clinometer.display.text import plain
 from clinometer.errors import SettingsError
 from clinometer.measure.differences import Comparison, Difference
 from clinometer.runs import AuditSettings, Run
-from clinometer.runs.compare import (
-    ALIGN,
-    compared,
-    only_contexts_differ,
-    resampling_note,
-)
+from clinometer.runs.compare import ALIGN
+from clinometer.runs.compared import compared
+from clinometer.runs.several_runs import only_contexts_differ, resampling_note
 from clinometer.runs.shifts import Shift
 from clinometer.settings import option
 from clinometer.statistics.significance import EXACT

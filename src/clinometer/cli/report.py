@@ -38,8 +38,8 @@ def report_command(
         is_reliability_run,
         write_reliability_report,
     )
-    from clinometer.runs.compare import resampling_note
     from clinometer.runs.folder.recover import require_some
+    from clinometer.runs.several_runs import resampling_note
     from clinometer.studies.factors import factor_extras
 
     target = out or Path("report.html")

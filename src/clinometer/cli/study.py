@@ -30,8 +30,8 @@ from clinometer.reliability import (
 from clinometer.reliability.benchmarks import sample_statements
 from clinometer.reliability.variants import VariantSettings
 from clinometer.runs import AuditSettings, Run
-from clinometer.runs.compare import run_names
 from clinometer.runs.read_preferences import read_table
+from clinometer.runs.several_runs import run_names
 from clinometer.settings import option, values_from_texts
 from clinometer.storage.shard import Shard
 from clinometer.studies import sensitivity, toxicity

@@ -23,7 +23,10 @@ from clinometer.gate.row import GatedRow, risk_rows, worst_people
 from clinometer.gate.silence import Silence
 from clinometer.measure.risks import COMPARED
 from clinometer.runs import Run
-from clinometer.runs.compare import DECISIVE, Align, Compared, compared, run_names
+from clinometer.runs.compare import Align
+from clinometer.runs.compared import Compared, compared
+from clinometer.runs.findings.of_comparison import DECISIVE
+from clinometer.runs.several_runs import run_names
 from clinometer.settings import POSITIVE
 
 MARGIN = 0.02

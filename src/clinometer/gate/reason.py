@@ -11,7 +11,7 @@ from clinometer.gate.row import GatedRow
 from clinometer.gate.silence import Silence
 from clinometer.measure import Comparison
 from clinometer.runs import Run
-from clinometer.runs.compare import resampling_note
+from clinometer.runs.several_runs import resampling_note
 
 Verdict = Literal["worse", "not worse", "cannot tell"]
 

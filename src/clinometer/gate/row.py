@@ -13,7 +13,7 @@ from clinometer.errors import SettingsError
 from clinometer.findings.phrases import minus
 from clinometer.measure import Comparison
 from clinometer.measure.risks import COMPARED, HEADINGS, RISKS
-from clinometer.runs.compare import with_interval
+from clinometer.runs.findings.of_comparison import with_interval
 from clinometer.runs.shifts import Shift
 from clinometer.statistics.estimate import Estimate
 

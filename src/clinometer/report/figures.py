@@ -35,8 +35,8 @@ from clinometer.report.charts import (
 )
 from clinometer.report.figure import Figure, chart
 from clinometer.runs import Run
-from clinometer.runs.compare import leaning
 from clinometer.runs.departures import joint
+from clinometer.runs.findings.of_models import leaning
 from clinometer.runs.findings.replies import deviation
 from clinometer.runs.kinds import kinds_shown
 from clinometer.runs.names import context_noun, group_noun, groups_noun

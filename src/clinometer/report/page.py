@@ -36,9 +36,10 @@ from clinometer.report.document import asset, render_document
 from clinometer.report.export import format_of, write_as
 from clinometer.report.figure import Figure
 from clinometer.runs import Run, compare
-from clinometer.runs.compare import edited_models, leaning, runs_findings
+from clinometer.runs.compared import runs_findings
 from clinometer.runs.findings.case import strongest_case
 from clinometer.runs.findings.cautions import cautions
+from clinometer.runs.findings.of_models import edited_models, leaning
 from clinometer.runs.findings.of_run import HEADLINES, next_step
 from clinometer.runs.folder.cells import cell_words
 from clinometer.runs.folder.record import find_topic

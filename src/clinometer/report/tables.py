@@ -20,9 +20,9 @@ from clinometer.report.figures import (
 )
 from clinometer.runs import Run
 from clinometer.runs.answers import answered_groups
-from clinometer.runs.compare import resampling_note
 from clinometer.runs.findings.factors import factor_notes, resampled
 from clinometer.runs.folder.recover import LoadedRun
+from clinometer.runs.several_runs import resampling_note
 from clinometer.statistics.estimate import with_ends
 from clinometer.tables import COLUMNS, Table
 
