@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from clinometer.display.notebook import titled_html
-from clinometer.display.numbers import MISSING, percent, show
+from clinometer.display.numbers import MISSING, between, percent, show
 
 
 def comparison_html(comparison: Mapping[str, Any]) -> str:
@@ -32,3 +32,44 @@ def comparison_html(comparison: Mapping[str, Any]) -> str:
         "p times the number of pairs"
     )
     return titled_html("Differences", headings, rows, note)
+
+
+def risks_html(
+    report: Mapping[str, Any],
+    *,
+    title: str,
+    titles: Mapping[str, str],
+    symbols: Mapping[str, str],
+) -> str:
+    """Return the risks of a report (`RiskReport.to_dict`), and its groups with the highest first.
+
+    Args:
+        report: its plain values.
+        title: over the risks.
+        titles: what the risks of all groups are called, by name.
+        symbols: of the risks of one group, by name; the first is what groups are ordered by.
+    """
+    rows = []
+    for name, heading in titles.items():
+        estimate = report["summary"][name]
+        interval = between(
+            estimate["low"], estimate["high"], to=" to ", missing=MISSING
+        )
+        rows.append([heading, show(estimate["value"], "risk"), interval])
+    risks = titled_html(title, ["risk", "value", "interval"], rows)
+    return risks + _groups_html(report, symbols)
+
+
+def _groups_html(report: Mapping[str, Any], symbols: Mapping[str, str]) -> str:
+    first = next(iter(symbols))
+    groups = [group for group in report["groups"] if group[first] is not None]
+    groups.sort(key=lambda group: -group[first])
+    rows = []
+    for group in groups:
+        risks = [show(group[name], "risk") for name in symbols]
+        rows.append([group["group"], *risks, show(group["leaning"], "text")])
+    note = f"{report['n_contexts']:,} contexts, {report['n_eff']:,.1f} effective"
+    if report["missing_cells"]:
+        note += f", {report['missing_cells']:,} cells missing"
+    headings = ["group", *symbols.values(), "leans to"]
+    return titled_html("The highest risks", headings, rows, note)

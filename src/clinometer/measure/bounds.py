@@ -10,7 +10,11 @@ from numpy.typing import ArrayLike
 from clinometer.errors import SettingsError
 from clinometer.measure.grid import PreferenceGrid
 from clinometer.measure.stereotype import REFERENCE_FLOOR
-from clinometer.statistics.arrays import FloatArray, as_real, weighted_mean
+from clinometer.statistics.arrays import (
+    FloatArray,
+    as_real,
+)
+from clinometer.statistics.weights import weighted_mean
 
 _STEPS = 50
 """Iterations of Dinkelbach's method at most."""

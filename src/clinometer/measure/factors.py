@@ -15,9 +15,13 @@ from clinometer.errors import SettingsError
 from clinometer.measure.evidence import by_unit, unit_numbers
 from clinometer.measure.grid import PreferenceGrid
 from clinometer.measure.level_moments import Codes, Moments
-from clinometer.statistics.arrays import ROUNDING, FloatArray, effective_size
+from clinometer.statistics.arrays import (
+    ROUNDING,
+    FloatArray,
+)
 from clinometer.statistics.estimate import Estimate
 from clinometer.statistics.intervals.means import jackknife
+from clinometer.statistics.weights import effective_size
 
 Levels = Sequence[object] | NDArray[Any]
 """The level of a factor in each context."""

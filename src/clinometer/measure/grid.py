@@ -33,10 +33,9 @@ from clinometer.statistics.arrays import (
     as_mask,
     as_real,
     blocks,
-    normalize_shared,
-    normalize_weights,
     read_only,
 )
+from clinometer.statistics.weights import normalize_shared, normalize_weights
 
 if TYPE_CHECKING:
     from clinometer.display.notebook import DataFrame

@@ -21,9 +21,9 @@ from clinometer.statistics.arrays import (
     as_real,
     read_only,
     snap,
-    weighted_mean,
 )
 from clinometer.statistics.estimate import Estimate
+from clinometer.statistics.weights import weighted_mean
 
 
 @dataclass(frozen=True, eq=False)

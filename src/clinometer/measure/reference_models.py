@@ -14,9 +14,8 @@ from clinometer.measure.stereotype import GROUP_MEAN, resolve_reference
 from clinometer.statistics.arrays import (
     FloatArray,
     as_real,
-    normalize_weights,
-    weighted_mean,
 )
+from clinometer.statistics.weights import normalize_weights, weighted_mean
 
 ReferenceName = Literal["unbiased", "stereotyped", "random"]
 REFERENCE_MODELS: tuple[ReferenceName, ...] = ("unbiased", "stereotyped", "random")

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
-from clinometer.display.notebook import frame, titled_html
-from clinometer.display.numbers import MISSING, between, counted, show
+from clinometer.display.notebook import frame
+from clinometer.display.numbers import counted
+from clinometer.display.results import risks_html
 from clinometer.measure.criterion import Criterion
 from clinometer.measure.grid import (
     PreferenceArguments,
@@ -25,13 +26,12 @@ from clinometer.statistics.arrays import (
     ROUNDING,
     FloatArray,
     blocks,
-    effective_size,
     plain,
     read_only,
     snap,
-    weighted_mean,
 )
 from clinometer.statistics.estimate import Estimate
+from clinometer.statistics.weights import effective_size, weighted_mean
 
 if TYPE_CHECKING:
     from clinometer.display.notebook import DataFrame
@@ -337,26 +337,9 @@ class RiskReport:
 
     def to_html(self, title: str) -> str:
         """Return the numbers and the groups, highest risk first, under a title; all is escaped."""
-        return self._summary_html(title) + self._groups_html()
-
-    def _summary_html(self, title: str) -> str:
-        rows = []
-        for name in MEASURES:
-            estimate = self.summary[name]
-            interval = between(estimate.low, estimate.high, to=" to ", missing=MISSING)
-            rows.append([RISKS[name].title, show(estimate.value, "risk"), interval])
-        return titled_html(title, ["risk", "value", "interval"], rows)
-
-    def _groups_html(self) -> str:
-        groups = [row for row in self.groups_table() if row["r"] is not None]
-        groups.sort(key=lambda row: -row["r"])
-        rows = []
-        for group in groups:
-            risks = [show(group[name], "risk") for name in GROUP_RISKS]
-            rows.append([group["group"], *risks, show(group["leaning"], "text")])
-        symbols = [risk.symbol for risk in GROUP_RISKS.values()]
-        note = f"{self.n_contexts:,} contexts, {self.n_eff:,.1f} effective"
-        if self.missing_cells:
-            note += f", {self.missing_cells:,} cells missing"
-        headings = ["group", *symbols, "leans to"]
-        return titled_html("The highest risks", headings, rows, note)
+        return risks_html(
+            self.to_dict(),
+            title=title,
+            titles={name: RISKS[name].title for name in MEASURES},
+            symbols={name: risk.symbol for name, risk in GROUP_RISKS.items()},
+        )

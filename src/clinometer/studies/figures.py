@@ -13,7 +13,6 @@ from scipy.stats import norm
 
 from clinometer.errors import RunError, SettingsError
 from clinometer.measure import PreferenceGrid, Preferences, RiskReport
-from clinometer.measure.distribution import distribution_characteristics
 from clinometer.measure.risk import deviation, system_bias
 from clinometer.report import Figure, Table, charts
 from clinometer.report.cell_statistics import CellStatistics
@@ -21,6 +20,7 @@ from clinometer.report.figure import chart
 from clinometer.report.figures import basis, distribution_figure
 from clinometer.runs import Run
 from clinometer.statistics.arrays import FloatArray
+from clinometer.statistics.shape import distribution_characteristics
 from clinometer.storage.untrusted import folder_name
 from clinometer.studies.framework import Findings
 

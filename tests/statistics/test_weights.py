@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.typing import ArrayLike
 
 from clinometer.errors import SettingsError
-from clinometer.statistics.arrays import (
+from clinometer.statistics.weights import (
     effective_size,
     normalize_shared,
     normalize_weights,
