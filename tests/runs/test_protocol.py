@@ -18,7 +18,7 @@ from clinometer.runs.protocol import PLANNED, Protocol, ProtocolFile, protocol_s
 from clinometer.runs.resolve import find_contexts
 from clinometer.settings import option_settings, with_settings
 from clinometer.topics import load_topic
-from clinometer.topics.load import toml_value
+from clinometer.topics.toml_text import toml_value
 
 MODEL = "reference:stereotyped"
 

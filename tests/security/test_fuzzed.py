@@ -50,8 +50,9 @@ from clinometer.runs.folder.recover import open_run
 from clinometer.runs.protocol import ProtocolFile, planned_settings
 from clinometer.runs.resolve import resolve
 from clinometer.storage.untrusted import limited, parse_json
-from clinometer.topics.load import BUILTIN, parse_topic
-from clinometer.topics.load import read_file as read_topic
+from clinometer.topics.lists import BUILTIN
+from clinometer.topics.load import parse_topic
+from clinometer.topics.schema import read_file as read_topic
 from clinometer.web.viewer import RunsIndex
 
 SETTINGS = AuditSettings()

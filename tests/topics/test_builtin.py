@@ -17,7 +17,7 @@ from clinometer.topics import (
     load_topic,
     parse_topic,
 )
-from clinometer.topics.load import BUILTIN, builtin_lists
+from clinometer.topics.lists import BUILTIN, builtin_lists
 
 
 def test_gender_is_table_6() -> None:

@@ -10,7 +10,7 @@ from clinometer.contexts.load import default_contexts
 from clinometer.errors import ClinometerError, TopicError
 from clinometer.topics import load_topic, parse_topic
 from clinometer.topics.conversation import joined, messages_of, parts_of, record_of
-from clinometer.topics.load import topic_text
+from clinometer.topics.toml_text import topic_text
 
 GROUPS = '["Ann", { name = "Bob", forms = { he = "he", title = "Mr" } }, "elf"]'
 PROMPT = '''

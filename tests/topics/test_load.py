@@ -10,7 +10,8 @@ import pytest
 from clinometer.errors import TopicError
 from clinometer.readouts.tables import parse_readout
 from clinometer.topics import Group, Topic, builtin_topics, load_topic, parse_topic
-from clinometer.topics.load import product_groups, topic_text
+from clinometer.topics.lists import product_groups
+from clinometer.topics.toml_text import topic_text
 
 TOP = 'name = "t"\n'
 GROUPS = 'groups = ["nurse", "cook"]\n'

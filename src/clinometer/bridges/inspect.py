@@ -40,7 +40,7 @@ from clinometer.runs.scores import CellGrid
 from clinometer.settings import with_settings
 from clinometer.storage.untrusted import NOTHING, check_json
 from clinometer.topics import Topic, parse_topic
-from clinometer.topics.load import topic_text
+from clinometer.topics.toml_text import topic_text
 
 if TYPE_CHECKING:
     from inspect_ai.log import EvalLog, EvalSample

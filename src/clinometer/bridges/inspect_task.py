@@ -20,7 +20,8 @@ from clinometer.models.sampled import seed_for
 from clinometer.models.server.request import INSTRUCTION, NO_CUTS
 from clinometer.runs.resolve import resolve
 from clinometer.topics import load_topic, parse_topic
-from clinometer.topics.load import choose_groups, topic_text
+from clinometer.topics.load import choose_groups
+from clinometer.topics.toml_text import topic_text
 
 #: The value of a reply that is not one of the categories.
 NONE = "none"

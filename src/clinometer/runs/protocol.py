@@ -31,7 +31,7 @@ from clinometer.storage.untrusted import (
     read_text,
 )
 from clinometer.topics import Topic, choose_groups, load_topic
-from clinometer.topics.load import toml_tables, toml_value
+from clinometer.topics.toml_text import toml_tables, toml_value
 
 _OF_THE_MACHINE = {
     "device",

@@ -10,31 +10,24 @@ from functools import lru_cache
 from clinometer.errors import ContextError
 from clinometer.readouts.readers import ShownQuestion
 
-X, Y = "[X]", "[Y]"
-_ARTICLE_BEFORE_X = re.compile(r"(?<![\w'’-])[Aa]n? $")
-_SENTENCE_END = re.compile(r"[.?!] $")
-_THE_BEFORE_X = re.compile(r"(?<![\w'’-])[Tt]he $")
-#: Beginnings of words that take "an", or "a", though their first letter says otherwise.
+X = "[X]"
+Y = "[Y]"
+
 ENGLISH_AN = (
     *("heir", "hour", "honest", "honor", "honour"),  # silent h
     *("unid", "unim", "unin"),  # un-identified, un-important, un-insured
     *("8", "11-", "18-"),
 )
-ENGLISH_A = (
-    *(
-        "uni",
-        "use",
-        "usu",
-        "ute",
-        "uti",
-        "ubiq",
-        "uga",
-        "ukr",
-        "uru",
-    ),  # begin like "you"
-    *("eu", "ewe"),
-    "one",  # begins like "won"
-)
+"""Beginnings of words that take "an", though their first letter says otherwise."""
+
+_LIKE_YOU = ("uni", "use", "usu", "ute", "uti", "ubiq", "uga", "ukr", "uru")
+_LIKE_WON = ("one",)
+ENGLISH_A = (*_LIKE_YOU, "eu", "ewe", *_LIKE_WON)
+"""Beginnings of words that take "a", though their first letter says otherwise."""
+
+_ARTICLE_BEFORE_X = re.compile(r"(?<![\w'’-])[Aa]n? $")
+_SENTENCE_END = re.compile(r"[.?!] $")
+_THE_BEFORE_X = re.compile(r"(?<![\w'’-])[Tt]he $")
 _SPELT_WITH_A_VOWEL = frozenset("AEFHILMNORSX")
 _CAPITALS = re.compile(r"[A-Z]{1,4}(?![A-Za-z])")
 _NOT_A_LETTER = re.compile(r"^\W+")
@@ -44,22 +37,29 @@ _NOT_A_LETTER = re.compile(r"^\W+")
 class Prompt:
     """The text around [Y].
 
-    `before` never ends with a space: if there is one before [Y], `space` is true and the word is
-    written with it, as the tokenizers of causal models expect. Without a space (Chinese, or [Y] at
-    the very start) `space` is false. `shown` is the question, where the slot is for a reply to one.
-
     >>> Prompt("The nurse said that", " was late", space=True).fill("she")
     'The nurse said that she was late'
     """
 
     before: str
+    """The text before [Y]; it never ends with a space."""
+
     after: str
+
     space: bool
+    """Whether there is a space before [Y].
+
+    The word is then written with it, as the tokenizers of causal models expect. There is none in
+    Chinese, or with [Y] at the very start.
+    """
+
     shown: ShownQuestion | None = field(default=None, repr=False)
+    """The question, where the slot is for a reply to one."""
 
     def fill(self, word: str) -> str:
-        """The whole text with `word` at [Y]."""
-        return f"{self.before}{' ' if self.space else ''}{word}{self.after}"
+        """Return the whole text with `word` at [Y]."""
+        space = " " if self.space else ""
+        return f"{self.before}{space}{word}{self.after}"
 
 
 def render(
@@ -84,38 +84,54 @@ def render(
     >>> render("[X]说[Y]", "医生")
     Prompt(before='医生说', after='', space=False)
     """
-    head, article_before, tail = _parse(template)
-    if article == "":
-        head = _THE_BEFORE_X.sub("", head)
-    elif article_before and article is not None:
-        head = f"{head}{article_before[0]}{article[1:]} "
-    else:
-        head += article_before
+    parsed = _parse(template)
+    head = parsed.before_x(article)
     if not head or (sentences and _SENTENCE_END.search(head)):
         text = text[:1].upper() + text[1:]
-    before, _, after = f"{head}{text}{tail}".partition(Y)
+    before, _, after = f"{head}{text}{parsed.after}".partition(Y)
     stripped = before.rstrip()
     return Prompt(stripped, after, space=len(stripped) < len(before))
 
 
+@dataclass(frozen=True, slots=True)
+class _ParsedTemplate:
+    """A template around [X]."""
+
+    before: str
+    """What stands before the article of [X]."""
+
+    article: str
+    """"a " or "an ", if there is one."""
+
+    after: str
+
+    def before_x(self, article: str | None) -> str:
+        """Return what stands before [X] with the article of a group; None: the template's own."""
+        if article == "":
+            return _THE_BEFORE_X.sub("", self.before)
+        if self.article and article is not None:
+            return f"{self.before}{self.article[0]}{article[1:]} "
+        return self.before + self.article
+
+
 @lru_cache(maxsize=65_536)
-def _parse(template: str) -> tuple[str, str, str]:
-    """What stands before the article of [X], "a " or "an " if there is one, and what follows [X];
-    once for all groups."""
+def _parse(template: str) -> _ParsedTemplate:
+    """Return a template around [X], once for all groups."""
     for slot in (X, Y):
-        if (times := template.count(slot)) != 1:
+        times = template.count(slot)
+        if times != 1:
             raise ContextError(
                 f"template {template!r}: expected {slot} once, found {times} times"
             )
-    head, _, tail = " ".join(template.split()).partition(X)
+    head, _, after = " ".join(template.split()).partition(X)
     match = _ARTICLE_BEFORE_X.search(head)
-    at = match.start() if match else len(head)
-    return head[:at], head[at:], tail
+    end = match.start() if match else len(head)
+    return _ParsedTemplate(head[:end], head[end:], after)
 
 
 @lru_cache(maxsize=65_536)
 def english_article(text: str) -> str:
-    """The article, "a" or "an", that a text takes.
+    """Return the article, "a" or "an", that a text takes.
 
     >>> english_article("engineer"), english_article("university lecturer")
     ('an', 'a')
@@ -123,11 +139,16 @@ def english_article(text: str) -> str:
     'an'
     """
     text = _NOT_A_LETTER.sub("", unicodedata.normalize("NFD", text))
-    lower = text.lower()
     if _CAPITALS.match(text):
         return "an" if text[0] in _SPELT_WITH_A_VOWEL else "a"
-    prefixes = [(len(p), "a") for p in ENGLISH_A if lower.startswith(p)]
-    prefixes += [(len(p), "an") for p in ENGLISH_AN if lower.startswith(p)]
-    if prefixes:  # the longest one counts
-        return max(prefixes)[1]
-    return "an" if lower[:1] in tuple("aeiou") else "a"
+    lower = text.lower()
+    with_a = _longest_beginning(lower, ENGLISH_A)
+    with_an = _longest_beginning(lower, ENGLISH_AN)
+    if with_a != with_an:
+        return "an" if with_an > with_a else "a"
+    return "an" if lower.startswith(tuple("aeiou")) else "a"
+
+
+def _longest_beginning(text: str, beginnings: tuple[str, ...]) -> int:
+    """Return the length of the longest of these beginnings that a text has; 0 for none."""
+    return max((len(b) for b in beginnings if text.startswith(b)), default=0)

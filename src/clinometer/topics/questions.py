@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,12 +17,15 @@ from clinometer.readouts.readers import (
 from clinometer.readouts.tables import ReadoutTable
 from clinometer.topics.prompt import Prompt, X, Y
 
-#: Groups, words or questions that lists may be multiplied to.
 MOST_PRODUCT = 100_000
+"""Groups, words or questions that lists may be multiplied to."""
 
-WORDING, ORDER = "wording", "order"
-#: Where a question, whose spaces are collapsed otherwise, has an empty line.
+WORDING = "wording"
+ORDER = "order"
+
 BLANK_LINE = "[blank line]"
+"""Where a question, whose spaces are collapsed otherwise, has an empty line."""
+
 _BLANK = re.compile(rf" *{re.escape(BLANK_LINE)} *\n?")
 _FACTOR = re.compile(r"\{(\w+)\}")
 
@@ -32,15 +34,15 @@ _FACTOR = re.compile(r"\{(\w+)\}")
 class Questions:
     """Wordings of one question and the factors that vary with them.
 
-    wordings  templates with [X] and [Y], [Y] last; {factor} where the text of a factor stands
-    factors   factor -> level -> text; a factor that a wording does not name stands before it
-
     Every wording is asked in every order of its options; the levels of the factors are spread
     evenly over these.
     """
 
     wordings: tuple[str, ...]
+    """Templates with [X] and [Y], [Y] last; {factor} where the text of a factor stands."""
+
     factors: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """Factor -> level -> text; a factor that a wording does not name stands before it."""
 
     def __post_init__(self) -> None:
         if not self.wordings:
@@ -49,10 +51,10 @@ class Questions:
             )
         for i, wording in enumerate(self.wordings, start=1):
             self._check(" ".join(wording.split()), f"contexts.wording[{i}]")
-        if len(set(self.wordings)) < len(self.wordings):
-            twice = next(w for w in self.wordings if self.wordings.count(w) > 1)
+        repeated = [w for w in self.wordings if self.wordings.count(w) > 1]
+        if repeated:
             raise TopicError(
-                f"contexts.wording: {twice!r} is listed twice; keep one of them"
+                f"contexts.wording: {repeated[0]!r} is listed twice; keep one of them"
             )
         for name, levels in self.factors.items():
             if len(levels) < 2:
@@ -63,8 +65,11 @@ class Questions:
 
     def _check(self, wording: str, where: str) -> None:
         for slot in (X, Y):
-            if (n := wording.count(slot)) != 1:
-                raise TopicError(f"{where}: expected {slot} once, found it {n} times")
+            times = wording.count(slot)
+            if times != 1:
+                raise TopicError(
+                    f"{where}: expected {slot} once, found it {times} times"
+                )
         if not wording.endswith(Y):
             raise TopicError(
                 f"{where}: expected [Y], where the reply begins, at the end"
@@ -76,43 +81,56 @@ class Questions:
                 )
 
     def rows(self, categories: Sequence[str]) -> Iterator[tuple[str, dict[str, str]]]:
-        """Every question as a template, with the level of each factor."""
+        """Yield every question as a template, with the level of each factor."""
+        has_options = self._has_options()
         orders = option_orders(len(categories))
-        texts = [
-            *self.wordings,
-            *(t for levels in self.factors.values() for t in levels.values()),
-        ]
-        ordered = any(OPTIONS.search(text) for text in texts)
-        if not ordered:
+        if not has_options:
             orders = orders[:1]
-        if (n := len(self.wordings) * len(orders)) > MOST_PRODUCT:
+        self._check_number(len(orders))
+        templates: set[str] = set()
+        for wording in range(len(self.wordings)):
+            for number, order in enumerate(orders):
+                template, labels = self._filled(wording, number)
+                if has_options:
+                    names = [categories[y] for y in order]
+                    is_varied = OPTIONS.search(template) is not None
+                    labels[ORDER] = ", ".join(names) if is_varied else "none"
+                    template = with_order(template, names)
+                # without its options a question is the same in every order
+                if template not in templates:
+                    templates.add(template)
+                    yield template, labels
+
+    def _has_options(self) -> bool:
+        """Return whether a wording or the text of a factor has a place for the options."""
+        texts = list(self.wordings)
+        for levels in self.factors.values():
+            texts += levels.values()
+        return any(OPTIONS.search(text) for text in texts)
+
+    def _check_number(self, orders: int) -> None:
+        questions = len(self.wordings) * orders
+        if questions > MOST_PRODUCT:
             raise TopicError(
-                f"contexts: expected at most {MOST_PRODUCT:,} questions, found {n:,}; leave out "
-                "wordings"
+                f"contexts: expected at most {MOST_PRODUCT:,} questions, found {questions:,}; "
+                "leave out wordings"
             )
-        seen: set[str] = set()
-        for wording, order in itertools.product(
-            range(len(self.wordings)), range(len(orders))
-        ):
-            template, labels = self._filled(wording, order)
-            if ordered:
-                names = [categories[y] for y in orders[order]]
-                labels[ORDER] = ", ".join(names) if OPTIONS.search(template) else "none"
-                template = with_order(template, names)
-            if (
-                template not in seen
-            ):  # without its options a question is the same in every order
-                seen.add(template)
-                yield template, labels
 
     def _filled(self, number: int, order: int) -> tuple[str, dict[str, str]]:
-        """A wording with its factors, and what they are: the k-th goes round k times more slowly
-        with the wordings and turns by one with the order, so that every pair of levels meets."""
+        """Return a wording with its factors, and what they are.
+
+        The k-th factor goes round k times more slowly with the wordings and turns by one with the
+        order, so that every pair of levels meets.
+        """
+        wording = self.wordings[number]
         labels = {WORDING: str(number + 1)}
-        wording, texts, period = self.wordings[number], {}, 1
+        texts: dict[str, str] = {}
+        period = 1
         for name, levels in self.factors.items():
-            level = (number // period + order) % len(levels)
-            labels[name], texts[name] = list(levels.items())[level]
+            names = list(levels)
+            level = names[(number // period + order) % len(levels)]
+            labels[name] = level
+            texts[name] = levels[level]
             period *= len(levels)
         before = [text for name, text in texts.items() if f"{{{name}}}" not in wording]
         filled = _FACTOR.sub(lambda match: texts[match[1]], wording)
@@ -122,7 +140,7 @@ class Questions:
 def question_prompt(
     prompt: Prompt, attributes: Mapping[str, tuple[str, ...]], readout: ReadoutTable
 ) -> Prompt:
-    """A prompt whose slot is for the reply to a question, with the options in place."""
+    """Return a prompt whose slot is for the reply to a question, with the options in place."""
     if prompt.after:
         raise ContextError(
             f"template {prompt.fill(Y)!r}: expected [Y] at the end, where the reply begins, found "
