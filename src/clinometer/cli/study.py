@@ -1,26 +1,19 @@
-"""clinometer study: the papers' experiments. Each command makes a plan and findings; `carry_out`
-scores the plan, and `finish` writes and prints the findings, whatever the study."""
+"""clinometer study: the papers' experiments. Each command makes a plan and its findings."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable
-from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Annotated
 
 from clinometer import settings as ranges
 from clinometer.cli import reliability
+from clinometer.cli.carry_out import Study, carry_out, finish
 from clinometer.cli.options import argument, keys_of_settings, pair
-from clinometer.cli.printing import print_json, print_table, say, sentence
-from clinometer.cli.progress import Watch, progress
-from clinometer.display.text import visible
+from clinometer.cli.progress import progress
 from clinometer.errors import SettingsError
-from clinometer.models.catalog.suites import ZooEntry, members, suites
+from clinometer.models.catalog.suites import members, suites
 from clinometer.models.embeddings import SentenceEncoder
 from clinometer.reliability import (
     ReliabilitySettings,
@@ -29,11 +22,11 @@ from clinometer.reliability import (
 )
 from clinometer.reliability.benchmarks import sample_statements
 from clinometer.reliability.variants import VariantSettings
-from clinometer.runs import AuditSettings, Run
+from clinometer.report.figure import Figure
+from clinometer.runs import Run
 from clinometer.runs.read_preferences import read_table
 from clinometer.runs.several_runs import run_names
 from clinometer.settings import option, values_from_texts
-from clinometer.storage.shard import Shard
 from clinometer.studies import sensitivity, toxicity
 from clinometer.studies.alignment import alignment_findings, alignment_plan, by_base
 from clinometer.studies.cobias import (
@@ -50,11 +43,7 @@ from clinometer.studies.fixes import fixes_findings
 from clinometer.studies.framework import (
     Findings,
     Models,
-    Plan,
-    PlannedRun,
-    Results,
     about,
-    audit_all,
     plan_of,
     study_contexts,
 )
@@ -67,6 +56,7 @@ from clinometer.studies.several_models import (
     sources_findings,
     table_findings,
 )
+from clinometer.tables import Table
 from clinometer.topics import load_topic
 
 MODELS = argument(
@@ -77,147 +67,12 @@ MODELS = argument(
 RUN = argument("RUN", "A run folder.")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Study:
-    """What a study asks and how, where it is stored, whether existing results are reused, and how
-    they are shown."""
-
-    topic: str = option("gender", help="A built-in topic or a .toml file.")
-    contexts: str | None = option(
-        None,
-        help="A built-in context set or a .csv or .txt file.",
-        unset="the topic's own",
-    )
-    settings: AuditSettings = field(default_factory=AuditSettings)
-    download: bool = option(
-        False, help="Download the paper's models that are not on this machine."
-    )
-    out: Path | None = option(
-        None, "--out", "-o", help="Folder of the study.", unset="studies/NAME"
-    )
-    only_plan: bool = option(
-        False, "--plan", help="Print what the study would score, and exit."
-    )
-    fresh: bool = option(
-        False, help="Start over instead of reusing scores in the folder."
-    )
-    shard: str | None = option(
-        None,
-        help="Do part I of N of the audits, counted from 0 (0/8), and stop: the same command "
-        "without it has the findings.",
-        advanced=True,
-    )
-    json_output: bool = option(
-        False, "--json", help="Print one JSON object instead of a table."
-    )
-
-    def folder(self, study: str) -> Path:
-        return self.out or Path("studies") / study
-
-    def models(self, named: list[str] | None, study: str) -> list[str | ZooEntry]:
-        """Those that were named, the members of a suite for its name; else those of the paper."""
-        asked: list[str | ZooEntry] = []
-        for name in named or [about(study).suite]:
-            asked += (
-                members(name, download=self.download) if name in suites() else [name]
-            )
-        return asked
-
-    @property
-    def question(self) -> dict[str, Any]:
-        """What a plan is made of."""
-        topic = load_topic(self.topic)
-        return {"topic": topic, "contexts": self.contexts, "settings": self.settings}
-
-
-#: Options that several studies have.
 _QUESTION = ("topic", "contexts")
 _LOADED = ("device", "load", "allow")
 _AUDIT = ("max_contexts", "download", *_LOADED, "seed")
 _OUTPUT = ("out", "only_plan", "fresh", "shard", "json_output")
-#: Of runs that are there already.
 VIEW = Annotated[Study, "out", "json_output"]
-
-#: Tables up to this many rows are shown in the terminal; all are written as csv files.
-_SHOWN = 24
-
-
-def carry_out(
-    plan: Plan,
-    findings: Callable[[Results], Findings],
-    output: Study,
-    *,
-    before: Callable[[], None] | None = None,
-) -> None:
-    """Print the plan, score, write, print: the same for every study that scores models.
-
-    `before` makes what is needed first, such as a trained model.
-    """
-    folder = output.folder(plan.study)
-    if output.shard is not None:
-        plan = replace(plan, audits=Shard.parse(output.shard).part(plan.audits))
-        if not plan.audits:
-            return
-    if output.only_plan and output.json_output:
-        print_json(plan.to_dict(folder))
-    elif not output.json_output:
-        stream = sys.stdout if output.only_plan else sys.stderr
-        stream.write(visible(plan_text(plan.to_dict(folder))))
-    if output.only_plan:
-        return
-    if before is not None:
-        before()
-    with ExitStack() as bars:
-
-        def watch(planned: PlannedRun) -> Watch:
-            bars.close()
-            place = folder / "runs" / planned.folder
-            return bars.enter_context(progress(planned.label, kept=place))
-
-        ask = partial(audit_all, plan, folder, watch=watch, fresh=output.fresh)
-        results, failed = ask() if plan.audits else ([], [])  # of finished runs alone
-    not_scored = [(planned.label, str(error)) for planned, error in failed]
-    try:
-        if output.shard is None:
-            finish(replace(findings(results), not_scored=not_scored), output)
-    finally:  # also where what is left is too little for the study
-        for label, why in not_scored:
-            say(f"{label}: not scored: {why}")
-    if failed and output.shard is None:
-        raise typer.Exit(max(error.exit_status for _, error in failed))
-
-
-def finish(findings: Findings, output: Study) -> None:
-    """Write the findings and print them."""
-    folder = output.folder(findings.study)
-    missing = findings.write(folder)
-    if missing:
-        say(f"no charts and no page: {missing}")
-    if output.json_output:
-        print_json(findings.to_dict())
-        return
-    for table in findings.tables:
-        if len(table.frame) > _SHOWN:
-            sentence(
-                f"{table.title}: {len(table.frame)} rows in tables/{table.key}.csv"
-            )
-        else:
-            print_table(table)
-    for line in (
-        *findings.sentences,
-        f"{'Tables' if missing else 'Tables and charts'}: {folder}",
-    ):
-        sentence(line)
-
-
-def plan_text(plan: dict[str, Any]) -> str:
-    """The total, then one line per audit."""
-    text = f"study {plan['study']}: {plan['prompts']:,} prompts to score\n"
-    for a in plan["audits"]:
-        state = f": {a['absent']}" if a["absent"] else ": done" if a["done"] else ""
-        about_it = f"{a['prompts']:,} prompts ({a['topic']}, {a['contexts']}){state}"
-        text += f"  {a['label']}: {about_it}\n"
-    return text
+"""The options of a study of runs that are there already."""
 
 
 def factors_command(
@@ -242,10 +97,10 @@ def factors_command(
     correlation over occupations, not a cause.
     """
     table = None if factors is None else read_factors(factors)
-    finish(
-        factor_findings(Run.load(run), table=table, measure=measure, weights=weights),
-        output,
+    findings = factor_findings(
+        Run.load(run), table=table, measure=measure, weights=weights
     )
+    finish(findings, output)
 
 
 def sensitivity_command(run: Path = RUN, *, output: VIEW) -> None:
@@ -269,10 +124,10 @@ def table_command(
     Table 5 is gender in Chinese. Table 4 compares sources of contexts: study sources.
     """
     name = f"table{number}"
-    tables = {
+    topics = {
         key: load_topic(table.topic) for key, table in printed_beside(name).items()
     }
-    if not tables:
+    if not topics:
         studies = dict.fromkeys(
             table.study for table in printed().values() if table.study
         )
@@ -280,10 +135,10 @@ def table_command(
         raise SettingsError(
             f"study table: expected one of {numbers}, found {number} (Table 4: study sources)"
         )
-    asked = study.models(models, name)
-    parts = [
-        (key, asked, t, study_contexts(t, study.contexts)) for key, t in tables.items()
-    ]
+    chosen = study.models(models, name)
+    parts = []
+    for key, topic in topics.items():
+        parts.append((key, chosen, topic, study_contexts(topic, study.contexts)))
     plan = plan_of(name, parts, study.settings)
     carry_out(plan, partial(table_findings, study=name), study)
 
@@ -296,9 +151,8 @@ def size_command(
     """The trend of the risks with model size in a family of models (Figure 7)."""
     topic = load_topic(study.topic)
     contexts = study_contexts(topic, study.contexts)
-    plan = plan_of(
-        "size", [("", study.models(models, "size"), topic, contexts)], study.settings
-    )
+    part = ("", study.models(models, "size"), topic, contexts)
+    plan = plan_of("size", [part], study.settings)
     carry_out(plan, partial(size_findings, seed=study.settings.seed), study)
 
 
@@ -318,8 +172,9 @@ def alignment_command(
     suite = models[0] if models else about("alignment").suite
     families: list[Models] = [models or []]
     if suite in suites():
-        families = [*by_base(members(suite, download=study.download))]
-    carry_out(alignment_plan(families, **study.question), alignment_findings, study)
+        families = list(by_base(members(suite, download=study.download)))
+    plan = alignment_plan(families, **study.question)
+    carry_out(plan, alignment_findings, study)
 
 
 def knowledge_command(
@@ -340,11 +195,9 @@ def knowledge_command(
     """Facts instead of stereotypes: knowledge, and the cost of inconsistency (E.1, E.2)."""
     relations = read_facts() if facts is None else read_facts(facts)
     parts = [(r.name, models, r.topic, r.contexts) for r in relations]
-    carry_out(
-        plan_of("knowledge", parts, study.settings),
-        partial(knowledge_findings, relations=relations, exponent=exponent),
-        study,
-    )
+    plan = plan_of("knowledge", parts, study.settings)
+    findings = partial(knowledge_findings, relations=relations, exponent=exponent)
+    carry_out(plan, findings, study)
 
 
 def fixes_command(
@@ -380,23 +233,21 @@ def fixes_command(
     Each fix and its control are asked what the base is asked. One verdict each, by rules with an
     error rate.
     """
-    fixes, folder = [read_fix(text) for text in fix], study.folder("fixes")
+    fixes = [read_fix(text) for text in fix]
+    folder = study.folder("fixes")
     facts = () if no_facts else read_facts()
-    others = [
-        load_topic(name.strip()) for name in (also or "").split(",") if name.strip()
-    ]
-    topics = [
-        (load_topic(study.topic), study.contexts),
-        *((other, None) for other in others),
-    ]
-    asked = [(topic, study_contexts(topic, contexts)) for topic, contexts in topics]
-    plan = fixes_plan(model, fixes, folder, asked, study.settings, facts)
+    topic = load_topic(study.topic)
+    questions = [(topic, study_contexts(topic, study.contexts))]
+    for name in (also or "").split(","):
+        if name.strip():
+            topic = load_topic(name.strip())
+            questions.append((topic, study_contexts(topic, None)))
+    plan = fixes_plan(model, fixes, folder, questions, study.settings, facts)
     findings = partial(
         fixes_findings, fixes=fixes, out=folder, model=model, facts=facts
     )
-    carry_out(
-        plan, findings, study, before=partial(prepare, plan, fixes, folder, study.fresh)
-    )
+    make_fixes = partial(prepare, plan, fixes, folder, study.fresh)
+    carry_out(plan, findings, study, before=make_fixes)
 
 
 def sources_command(
@@ -410,15 +261,15 @@ def sources_command(
     study: Annotated[Study, "topic", _AUDIT, _OUTPUT],
 ) -> None:
     """Do rankings of models agree across contexts from several sources? (Table 4)"""
-    topic, settings = load_topic(study.topic), study.settings
-    named = [pair(text, "--source", "NAME=CONTEXTS") for text in source or ()]
-    sets = source_sets(topic, named)
-    asked = study.models(models, "sources")
-    if len(asked) < 2:
+    topic = load_topic(study.topic)
+    settings = study.settings
+    sources = [pair(text, "--source", "NAME=CONTEXTS") for text in source or ()]
+    sets = source_sets(topic, sources)
+    chosen = study.models(models, "sources")
+    if len(chosen) < 2:
         raise SettingsError("study sources: expected at least two models to rank")
-    plan = plan_of(
-        "sources", [(name, asked, topic, chosen) for name, chosen in sets], settings
-    )
+    parts = [(name, chosen, topic, contexts) for name, contexts in sets]
+    plan = plan_of("sources", parts, settings)
     carry_out(plan, partial(sources_findings, seed=settings.seed), study)
 
 
@@ -440,16 +291,15 @@ def figures_command(
     Of tables of preferences (as for import table) the leanings, with system bias and deviation.
     """
     if all(path.is_file() for path in runs):
-        finish(
-            leaning_findings([(path.stem, read_table(path)) for path in runs]), output
-        )
+        tables = [(path.stem, read_table(path)) for path in runs]
+        finish(leaning_findings(tables), output)
         return
     opened = [Run.load(path) for path in runs]
-    named = list(zip(run_names(opened), opened, strict=True))
-    finish(figures_findings(named, groups=group or (), contexts=contexts), output)
+    by_name = list(zip(run_names(opened), opened, strict=True))
+    findings = figures_findings(by_name, groups=group or (), contexts=contexts)
+    finish(findings, output)
 
 
-#: The keys of --train.
 _TRAINING = keys_of_settings(
     toxicity.Training,
     (
@@ -463,6 +313,7 @@ _TRAINING = keys_of_settings(
         "rank",
     ),
 )
+"""The keys of --train, each with its help and default."""
 
 
 def toxicity_command(
@@ -487,23 +338,29 @@ def toxicity_command(
 
     The texts are never printed. The trained model stays in the study's folder: do not deploy it.
     """
-    folder, seed = study.folder("toxicity"), study.settings.seed
-    chosen = toxicity.some_of(
-        toxicity.read_texts(texts, where=where or ()), max_texts, seed=seed
-    )
-    given = values_from_texts(
+    folder = study.folder("toxicity")
+    seed = study.settings.seed
+    toxic_texts = toxicity.read_texts(texts, where=where or ())
+    sample = toxicity.some_of(toxic_texts, max_texts, seed=seed)
+    values = values_from_texts(
         toxicity.Training, train or (), list(_TRAINING), where="--train"
     )
-    training = toxicity.Training(**given, seed=seed)
+    training = toxicity.Training(**values, seed=seed)
     plan = toxicity.toxicity_plan(model, folder, **study.question)
-    how: dict[str, Any] = {"training": training, "fresh": study.fresh}
 
-    def watched() -> None:
+    def train_model() -> None:
         with progress("training", unit="steps", start=f"loading {model}") as watch:
-            toxicity.finetuned(model, chosen, folder / "model", progress=watch, **how)
+            toxicity.finetuned(
+                model,
+                sample,
+                folder / "model",
+                training=training,
+                fresh=study.fresh,
+                progress=watch,
+            )
 
-    findings = partial(toxicity.toxicity_findings, texts=len(chosen), training=training)
-    carry_out(plan, findings, study, before=watched)
+    findings = partial(toxicity.toxicity_findings, texts=len(sample), training=training)
+    carry_out(plan, findings, study, before=train_model)
 
 
 def versions_command(
@@ -543,19 +400,24 @@ def versions_command(
     or with --temperature, Cronbach's alpha of COBIAS across temperatures (D.2), for statements
     with blanks (context_points).
     """
-    seed, folder = settings.seed, output.folder("versions")
-    asked = sample_statements(load_statements(*statements), limit, seed=seed)
-    found: list[Findings] = []
+    folder = output.folder("versions")
+    seed = settings.seed
+    sample = sample_statements(load_statements(*statements), limit, seed=seed)
+    parts: list[Findings] = []
     if variants is not None:
-        embed = SentenceEncoder(device=settings.load.device).embed
+        encoder = SentenceEncoder(device=settings.load.device)
         most = {} if versions is None else {"most": versions}
-        made = read_variants(variants)
-        found.append(version_count_study(asked, made, embed, **most, seed=seed))
+        made_versions = read_variants(variants)
+        parts.append(
+            version_count_study(sample, made_versions, encoder.embed, **most, seed=seed)
+        )
     if variants is None or temperature:
-        n, start = settings.n if versions is None else versions, "loading models"
-        with progress("versions", unit="statements", start=start, kept=folder) as watch:
-            scored = temperature_study(
-                asked,
+        n = settings.n if versions is None else versions
+        with progress(
+            "versions", unit="statements", start="loading models", kept=folder
+        ) as watch:
+            by_temperature = temperature_study(
+                sample,
                 temperatures=temperature or TEMPERATURES,
                 models=score_with or ("pocket:bert",),
                 versions=replace(settings, n=n, model=writer),
@@ -566,7 +428,10 @@ def versions_command(
                 fresh=output.fresh,
                 progress=watch,
             )
-        found.append(scored)
-    tables = [table for one in found for table in one.tables]
-    figures = [figure for one in found for figure in one.figures]
+        parts.append(by_temperature)
+    tables: list[Table] = []
+    figures: list[Figure] = []
+    for part in parts:
+        tables += part.tables
+        figures += part.figures
     finish(Findings("versions", tables, figures), output)
