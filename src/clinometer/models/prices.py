@@ -15,6 +15,7 @@ _DAY = re.compile(r"-20\d\d-?\d\d-?\d\d$")
 """At the end of a name, the day of one version of a model: gpt-4.1-2025-04-14."""
 
 _TOKENS_PER_PRICE = 1e6
+"""Prices are those of a million tokens."""
 
 
 @dataclass(frozen=True)

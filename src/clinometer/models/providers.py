@@ -82,6 +82,7 @@ _ALL_PROVIDERS = (
 )
 
 PROVIDERS = {provider.name: provider for provider in _ALL_PROVIDERS}
+"""Every provider by its name."""
 
 
 def hosted(name: str) -> tuple[Provider, str] | None:

@@ -44,11 +44,16 @@ _LEAST = re.compile(
     r"(?:>=|at least|minimum(?: value)? (?:is|of)|greater than or equal to)\D{0,3}(\d+)",
     re.I,
 )
+"""The least that a refusal allows of a parameter."""
+
 _MOST = re.compile(
     r"(?:<=|at most|maximum(?: value)? (?:is|of)|less than or equal to)\D{0,3}(\d+)",
     re.I,
 )
+"""The most that a refusal allows of a parameter."""
+
 _SYSTEM = re.compile(r"system.{0,20}role|role.{0,40}system", re.I)
+"""A refusal of messages whose role is system."""
 
 _UNMISTAKABLE = 6
 """A parameter with a longer name than this is no word of a sentence."""

@@ -18,6 +18,7 @@ _STABLE = ("owned_by", "root", "meta", "max_model_len", "parent")
 """Fields of the description that are the same from one start of the server to the next."""
 
 _LISTED_IN_ERRORS = 8
+"""Models that an error names at most."""
 
 
 def served_model(client: Client, name: str) -> dict[str, Any]:

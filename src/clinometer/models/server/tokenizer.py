@@ -14,6 +14,7 @@ from clinometer.models.event_loop import together
 from clinometer.models.tokens import Tokens
 
 _MAX_TOKEN_ID = 1 << 31
+"""No vocabulary has so many tokens."""
 
 
 class ServerTokenizer:
