@@ -11,21 +11,16 @@ import pytest
 
 from clinometer.errors import TopicError
 from clinometer.models.replies import open_reader, read_replies
-from clinometer.readouts.readers import (
-    EMPTY,
-    OTHER,
-    REFUSAL,
-    ChoiceReader,
-    FunctionReader,
-    ScoreReader,
+from clinometer.readouts.choice import ChoiceReader, read_choice
+from clinometer.readouts.question import (
     ShownQuestion,
-    WordCountReader,
     lay_out,
     option_orders,
-    read_choice,
-    spoken,
     with_order,
 )
+from clinometer.readouts.readers import FunctionReader, WordCountReader
+from clinometer.readouts.reply import EMPTY, OTHER, REFUSAL, spoken
+from clinometer.readouts.scores import ScoreReader
 from clinometer.readouts.tables import RatingTable, ScoreTable, parse_readout
 from clinometer.storage import untrusted
 from clinometer.storage.untrusted import NOTHING

@@ -25,24 +25,24 @@ from clinometer.models.open import open_model
 from clinometer.models.options import QUESTION, LoadOptions
 from clinometer.models.protocol import ModelInfo, Scorer, WordReport, WordScores
 from clinometer.models.sampled import shares
-from clinometer.readouts.readers import (
+from clinometer.readouts.choice import ChoiceReader
+from clinometer.readouts.question import (
     OPTIONS,
-    OTHER,
-    UNREAD,
-    ChoiceReader,
-    FunctionReader,
-    Readout,
-    ScoreReader,
     ShownQuestion,
-    WordCountReader,
     lay_out,
     option_orders,
+    with_order,
+)
+from clinometer.readouts.readers import FunctionReader, Readout, WordCountReader
+from clinometer.readouts.reply import (
+    OTHER,
+    UNREAD,
     refuses,
     spoken,
     unread,
-    with_order,
     without_opening,
 )
+from clinometer.readouts.scores import ScoreReader
 from clinometer.readouts.tables import (
     ChoiceTable,
     RatingTable,

@@ -20,7 +20,7 @@ import numpy as np
 from clinometer.errors import ContextError
 from clinometer.models.options import SampleOptions
 from clinometer.models.protocol import ModelInfo, Scorer, WordReport, WordScores
-from clinometer.readouts.readers import (
+from clinometer.readouts.reply import (
     EMPTY,
     OTHER,
     REFUSAL,

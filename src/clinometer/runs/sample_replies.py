@@ -10,7 +10,7 @@ import numpy as np
 
 from clinometer.errors import RunError
 from clinometer.models.replies import open_reader
-from clinometer.readouts.readers import ShownQuestion
+from clinometer.readouts.question import ShownQuestion
 from clinometer.readouts.tables import ReadoutTable, parse_readout
 from clinometer.runs.folder.cells import cell_prompt
 from clinometer.runs.run import Run

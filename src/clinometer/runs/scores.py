@@ -20,7 +20,7 @@ from clinometer.measure import Preferences, membership, preference
 from clinometer.measure.bounds import preference_bounds
 from clinometer.models import WordScores
 from clinometer.models.sampled import outcomes
-from clinometer.readouts.readers import UNREAD
+from clinometer.readouts.reply import UNREAD
 from clinometer.runs.folder.record import RunRecord
 from clinometer.runs.settings import AuditSettings
 from clinometer.statistics.arrays import FloatArray

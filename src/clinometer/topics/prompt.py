@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from clinometer.errors import ContextError
-from clinometer.readouts.readers import ShownQuestion
+from clinometer.readouts.question import ShownQuestion
 
 X = "[X]"
 Y = "[Y]"

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from clinometer.errors import ContextError, TopicError
-from clinometer.readouts.readers import (
+from clinometer.readouts.question import (
     OPTIONS,
     ShownQuestion,
     lay_out,

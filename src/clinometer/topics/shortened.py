@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from clinometer.readouts.readers import OPTIONS
+from clinometer.readouts.question import OPTIONS
 
 CUE = re.compile(r"(?<=\s)\w+:\s*$")
 """The cue for an answer at the end of a question."""
