@@ -1,5 +1,7 @@
-"""The table that `clinometer import table` reads: csv, parquet or a frame with group, context,
-attribute, p. Errors in a csv file name the line, as spreadsheets often write csv differently.
+"""The table that `clinometer import table` reads: csv, parquet or a frame.
+
+It has the columns group, context, attribute and p. Errors in a csv file name the line, as
+spreadsheets often write csv differently.
 """
 
 from __future__ import annotations
@@ -22,8 +24,10 @@ if TYPE_CHECKING:
 
 
 def _read_csv(path: Path) -> pd.DataFrame:
-    """The frame of a file with commas between columns and points in numbers. Names stay text
-    ("007", "NA"); an empty p is missing."""
+    """Read a file with commas between columns and points in numbers.
+
+    Names stay text ("007", "NA"); an empty p is missing.
+    """
     import pandas as pd  # loads slowly, and the command line imports this module
 
     line, header = next(_rows(path), (1, []))
@@ -39,37 +43,42 @@ def _read_csv(path: Path) -> pd.DataFrame:
     except pd.errors.ParserError as damaged:
         raise _too_wide(path) or damaged from damaged
     # pandas treats extra leading columns as row names.
-    if not isinstance(frame.index, pd.RangeIndex) and (problem := _too_wide(path)):
-        raise problem
+    if not isinstance(frame.index, pd.RangeIndex):
+        problem = _too_wide(path)
+        if problem is not None:
+            raise problem
     return frame
 
 
 def _too_wide(path: Path) -> TableError | None:
-    """The error for the first row with more fields than the header."""
+    """Return the error for the first row with more fields than the header."""
     rows = _rows(path)
     _, header = next(rows, (1, []))
     for line, row in rows:
-        if len(row) <= len(header):
-            continue
-        where = f"{path}: line {line}"
-        at = header.index("p") if "p" in header else len(header)
-        split = row[at : at + 2]
-        if len(split) == 2 and all(
-            re.fullmatch(r"\s*-?\d+\s*", part) for part in split
-        ):
-            return TableError(
-                f'{where}: "{split[0]},{split[1]}" is not a number; write it with a point, '
-                f"{split[0].strip()}.{split[1].strip()}"
-            )
-        return TableError(
-            f"{where}: expected {len(header)} fields ({', '.join(header)}), found {len(row)}; put "
-            'text that contains a comma in "quotes"'
-        )
+        if len(row) > len(header):
+            return TableError(f"{path}: line {line}{_too_many_fields(header, row)}")
     return None
 
 
+def _too_many_fields(header: list[str], row: list[str]) -> str:
+    """Return what is wrong with a row: a decimal comma, or a text that contains a comma."""
+    p = header.index("p") if "p" in header else len(header)
+    fields = row[p : p + 2]
+    digits = [re.fullmatch(r"\s*-?\d+\s*", field) for field in fields]
+    if len(fields) == 2 and all(digits):
+        whole, decimals = fields
+        return (
+            f': "{whole},{decimals}" is not a number; write it with a point, '
+            f"{whole.strip()}.{decimals.strip()}"
+        )
+    return (
+        f": expected {len(header)} fields ({', '.join(header)}), found {len(row)}; put "
+        'text that contains a comma in "quotes"'
+    )
+
+
 def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """Every row that is not blank, the header first, with the line it begins on."""
+    """Yield every row that is not blank, the header first, with the line it begins on."""
     with open_text(path, errors="replace") as stream:
         reader = csv.reader(stream)
         while True:
@@ -85,9 +94,9 @@ def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
 def read_table(
     table: pd.DataFrame | str | Path, *, labels: Sequence[str] = ()
 ) -> Preferences:
-    """Read a table of preferences, a frame or a csv or parquet file; a combination without a row is
-    a missing cell.
+    """Read a table of preferences, a frame or a csv or parquet file.
 
+    A combination without a row is a missing cell.
     `context_weight` may differ between groups, `reference` between groups and contexts; two values
     for one unit are an error that names the unit. `labels` are further columns with one label per
     context (predicate, source).
@@ -97,9 +106,14 @@ def read_table(
     file = Path(table)
 
     def row_name(row: int) -> str:
-        """The line of a csv file, which is what an editor shows; else the number of the row."""
-        lines = [] if file.suffix == ".parquet" else [line for line, _ in _rows(file)]
-        return f"line {lines[row + 1]}" if row + 1 < len(lines) else f"row {row + 1}"
+        """Return the line of a csv file, which is what an editor shows; else the number of the
+        row."""
+        lines = []
+        if file.suffix != ".parquet":
+            lines = [line for line, _ in _rows(file)]
+        if row + 1 < len(lines):  # the header is the first
+            return f"line {lines[row + 1]}"
+        return f"row {row + 1}"
 
     frame = _read_frame(file)
     return _preferences(
@@ -114,7 +128,7 @@ def risks(
     criterion: str | None = None,
     **how: Any,
 ) -> RiskReport:
-    """Risks with intervals of a table of preferences: a frame, or a csv or parquet file.
+    """Return risks with intervals of a table of preferences: a frame, or a csv or parquet file.
 
     Args:
         table: one row per group, context and attribute with its p; see `read_table`.

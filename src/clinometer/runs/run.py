@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from shutil import copyfile
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -15,21 +15,20 @@ import pyarrow as pa
 from clinometer.errors import RunError
 from clinometer.findings.finding import Finding
 from clinometer.measure import Estimate, Preferences, RiskReport
-from clinometer.measure.factors import factor_shares
 from clinometer.measure.leaning import GroupLean
-from clinometer.measure.risks import MEASURES
 from clinometer.outcomes.choose import outcome_of
 from clinometer.outcomes.outcome import Outcome
-from clinometer.runs.answers import answered_groups, other_record
+from clinometer.runs.answers import answered_groups
 from clinometer.runs.findings.of_run import run_findings
 from clinometer.runs.folder.folder import RunFolder
-from clinometer.runs.folder.record import BoundsRecord, RunRecord, SummaryRecord
+from clinometer.runs.folder.record import RunRecord
 from clinometer.runs.folder.tables import (
     LABEL,
     preference_rows,
     stored_results,
     with_report,
 )
+from clinometer.runs.results import finished_record, measured_risks
 from clinometer.runs.shuffled_words import word_floor
 from clinometer.runs.stored_scores import has_scores
 from clinometer.storage.atomic import replacing
@@ -43,68 +42,29 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Run:
-    """One audit of one model.
-
-    record       the content of run.json
-    preferences  p_y(x, c) with labels, weights and coverage
-    risks        R, bias risk and volatility risk, overall and of each group
-    path         its folder, or None for a run kept in memory
-    """
+    """One audit of one model."""
 
     record: RunRecord
+    """The content of run.json."""
+
     preferences: Preferences
+    """p_y(x, c) with labels, weights and coverage."""
+
     risks: RiskReport
+    """R, bias risk and volatility risk, overall and of each group."""
+
     path: Path | None = None
+    """Its folder, or None for a run kept in memory."""
 
     @classmethod
     def measured(
         cls, record: RunRecord, preferences: Preferences, *, folder: RunFolder | None
     ) -> Run:
         """Measure preferences and, with a folder, write all results."""
-        settings, known = record.settings, record.model.kind == "reference"
         if preferences.criterion != record.chosen_criterion:
             preferences = replace(preferences, criterion=record.chosen_criterion)
-        # A reference model is known, not estimated, and what its groups share depends only on how
-        # it is represented.
-        report = (
-            preferences.decompose().decomposition
-            if known
-            else preferences.estimate(**settings.inference())
-        )
-        words = {} if record.words is None else record.words.counts
-        found: dict[str, Any] = {
-            "status": "finished",
-            "summary": SummaryRecord.model_validate(report.summary),
-            "criterion": report.criterion.to_dict(),
-            "n_eff": report.n_eff,
-            "counts": {**preferences.counts(), **words, **record.replies},
-        }
-        plain = preferences.decompose().summary
-        found["plug_in"] = {name: plain[name].value for name in MEASURES}
-        if preferences.counted:
-            found["components"] = preferences.components(
-                level=settings.level, clusters=settings.clusters
-            )
-        if preferences.labels and not known:  # what makes the answers swing
-            factors = factor_shares(
-                preferences.grid,
-                preferences.labels,
-                unit=settings.clusters,
-                level=settings.level,
-                samples=preferences.samples,
-            )
-            found |= {} if factors is None else {"factors": factors}
-        if record.topic.readout is not None:
-            found["other"] = other_record(preferences)
-        bounds, low, high = preferences.bounds(), preferences.low, preferences.high
-        if bounds is not None and low is not None and high is not None:
-            width = (high - low).max(axis=2)
-            found["bounds"] = BoundsRecord(
-                **{name: list(ends) for name, ends in bounds._asdict().items()},
-                widest_cell=float(width.max()),
-                mean_cell=float(width.mean()),
-            )
-        run = cls(record.model_copy(update=found), preferences, report)
+        risks = measured_risks(record, preferences)
+        run = cls(finished_record(record, preferences, risks), preferences, risks)
         if folder is None:
             return run
         run = replace(run, path=folder.path)
@@ -114,10 +74,12 @@ class Run:
         return run
 
     def __repr__(self) -> str:
-        asked = (
-            f"topic {self.record.topic.name!r}, contexts {self.record.contexts.name!r}"
+        topic = self.record.topic.name
+        contexts = self.record.contexts.name
+        return (
+            f"Run({self.model!r}, topic {topic!r}, contexts {contexts!r}: "
+            f"{self.findings[0]} {self.risks.shown})"
         )
-        return f"Run({self.model!r}, {asked}: {self.findings[0]} {self.risks.shown})"
 
     @property
     def model(self) -> str:
@@ -150,12 +112,15 @@ class Run:
     @cached_property
     def outcome(self) -> Outcome:
         """What kind of answer it holds: words, decisions or scores."""
-        record, topic = self.record, self.record.topic
-        named = topic.favourable or (topic.readout or {}).get("favourable")
+        topic = self.record.topic
+        favourable = topic.favourable
+        if not favourable and topic.readout is not None:
+            favourable = topic.readout.get("favourable") or ""
+        imported = self.record.imported is not None
         return outcome_of(
             self.preferences,
-            asks_questions=topic.readout is not None or record.imported is not None,
-            favourable=named or "",
+            asks_questions=topic.readout is not None or imported,
+            favourable=favourable,
         )
 
     @cached_property
@@ -180,8 +145,10 @@ class Run:
         return run_findings(self, finished=self.record.finished)
 
     def write_report(self, path: str | Path) -> list[Path]:
-        """Write the report of this run as the ending of `path` says (`.html`: one file that works
-        offline); returns the files."""
+        """Write the report of this run as the ending of `path` says, and return the files.
+
+        `.html` is one file that works offline.
+        """
         from clinometer.report import write_report
 
         return write_report([self], path)
@@ -197,8 +164,10 @@ class Run:
         return view_run(self, port=port, browser=browser)
 
     def plot(self) -> Figure:
-        """The chart that opens the report; `.svg()` and `.png()` give it as a file, and `.spec()`
-        as a specification of Vega-Lite."""
+        """Return the chart that opens the report.
+
+        `.svg()` and `.png()` give it as a file, and `.spec()` as a specification of Vega-Lite.
+        """
         from clinometer.report import run_figure
 
         return run_figure(self)
@@ -213,13 +182,12 @@ class Run:
         parts = [] if self.path is None else RunFolder(self.path).parts.files()
         record = self.record.model_copy(update={} if parts else {"words": None})
         saved = replace(self, record=record, path=folder.path)
+        scores = folder.parts.folder
         with folder.opened(record.identity, fresh=fresh):
             for part in parts:
-                (folder.path / "scores").mkdir(exist_ok=True)
-                with replacing(
-                    folder.path / "scores" / part.name, error=RunError
-                ) as beside:
-                    copyfile(part, beside)
+                scores.mkdir(exist_ok=True)
+                with replacing(scores / part.name, error=RunError) as temporary:
+                    copyfile(part, temporary)
             saved.write(folder)
         return saved
 
@@ -231,8 +199,9 @@ class Run:
         return table.set_index("context_id")
 
     def to_pandas(self) -> pd.DataFrame:
-        """The preferences, one row per group, context and category, with the text of the context,
-        the weights and p*: all that R needs.
+        """Return the preferences, one row per group, context and category.
+
+        With the text of the context, the weights and p*: all that R needs.
 
         >>> from clinometer import audit, risks
         >>> run = audit("pocket:gpt2-s", topic="gender", max_contexts=4, device="cpu")
@@ -241,54 +210,54 @@ class Run:
         >>> abs(risks(run.to_pandas()[needed]).R.value - run.R.value) < 1e-9
         True
         """
-        p, frame = self.preferences, self.preferences.to_pandas()
-        X, C, K = p.values.shape
-        texts = p.templates if len({*p.templates}) == C else p.contexts
-        by_cell = {
-            "context_weight": np.broadcast_to(p.context_weights, (X, C))[..., None],
-            "group_weight": np.asarray(p.group_weights)[:, None, None],
-            "reference": p.grid.reference,
-        }
-        frame.insert(
-            2, "context", np.tile(np.repeat(np.array(texts, dtype=object), K), X)
+        p = self.preferences
+        frame = p.to_pandas()
+        shape = p.values.shape
+        X, C, K = shape
+        texts = p.templates if len(set(p.templates)) == C else p.contexts
+        text_of_cell = np.tile(np.repeat(np.array(texts, dtype=object), K), X)
+        frame.insert(2, "context", text_of_cell)
+        context_weights = np.broadcast_to(p.context_weights, (X, C))[..., None]
+        group_weights = np.asarray(p.group_weights)[:, None, None]
+        return frame.assign(
+            context_weight=np.broadcast_to(context_weights, shape).ravel(),
+            group_weight=np.broadcast_to(group_weights, shape).ravel(),
+            reference=np.broadcast_to(p.grid.reference, shape).ravel(),
         )
-        flat = {n: np.broadcast_to(v, (X, C, K)).ravel() for n, v in by_cell.items()}
-        return frame.assign(**flat)
 
     def _repr_html_(self) -> str:
-        """What a notebook shows."""
-        topic, contexts = self.record.topic.name, self.record.contexts.name
+        """Return what a notebook shows."""
+        topic = self.record.topic.name
+        contexts = self.record.contexts.name
         return self.risks.to_html(f"{self.model}: {topic}, contexts {contexts}")
 
     def write(self, folder: RunFolder) -> None:
         """Write everything of a finished run except its scores."""
+        groups = pa.Table.from_pylist(answered_groups(self))
         tables: dict[str, pa.Table | Iterable[pa.Table]] = {
             "preferences": preference_rows(self.preferences),
-            "groups": with_report(
-                pa.Table.from_pylist(answered_groups(self)), self.risks
-            ),
+            "groups": with_report(groups, self.risks),
             "contexts": self._contexts_table(),
         }
         folder.write_finished(self.record, tables)
 
     def _contexts_table(self) -> pa.Table:
         p = self.preferences
-        influence = p.influence()
         # Shares as they are: dividing them once more would move the last bit of a loaded run.
         columns = {
             "context_id": pa.array(p.contexts),
             "template": pa.array(p.templates),
             "weight": pa.array(p.context_weights),
-            "influence": pa.array(influence, from_pandas=True),
+            "influence": pa.array(p.influence(), from_pandas=True),
         }
-        labels = {
-            f"{LABEL}{name}": pa.array(values) for name, values in p.labels.items()
-        }
-        return pa.table({**columns, **labels})
+        for name, labels in p.labels.items():
+            columns[f"{LABEL}{name}"] = pa.array(labels)
+        return pa.table(columns)
 
     @classmethod
     def load(cls, path: str | Path) -> Run:
         """Read a finished run as it was measured; nothing is measured again."""
         folder = RunFolder(Path(path))
         record, tables = folder.read_finished()
-        return cls(record, *stored_results(record, tables), folder.path)
+        preferences, risks = stored_results(record, tables)
+        return cls(record, preferences, risks, folder.path)
