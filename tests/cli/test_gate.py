@@ -11,11 +11,6 @@ from tests.command import Clinometer, refused
 from tests.preferences import write_shares
 from tests.report.made import made_run
 
-from clinometer.cli.limits import check_measured, exceeded, uncovered
-from clinometer.errors import SettingsError
-from clinometer.measure import read_preferences
-from clinometer.measure.risk import decompose_grid
-
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -137,26 +132,4 @@ def test_the_default_is_the_lower_end(tmp_path: Path, clinometer: Clinometer) ->
     assert "the lower end of its 95 % interval" in below.err
     assert clinometer(*limited, "R_between=0.9").status == 0
     assert clinometer(*limited, "R_between=0.0001").status == 1
-
-
-def test_what_is_not_measured_cannot_be_limited() -> None:
-    report = decompose_grid(read_preferences([[0.9, 0.1], [0.8, 0.2]]))
-    with pytest.raises(SettingsError, match="R_between of m is not measured"):
-        exceeded("m", report, [("R_between", 0.1)], "low")
-
-
-def test_coverage_can_be_demanded() -> None:
-    counts = {"cells": 10, "cells_low_coverage": 2, "cells_missing": 1}
-    assert uncovered("m", counts, None) == []
-    assert uncovered("m", counts, 0.7) == []
-    assert "70.0 % of the cells" in uncovered("m", counts, 0.75)[0]
-
-
-@pytest.mark.parametrize("how", [{"relative": True}, {"sampled": True}])
-def test_limits_on_numbers_that_will_not_be_known_are_refused(
-    how: dict[str, bool],
-) -> None:
-    asked = {"relative": False, "sampled": False, **how}
-    check_measured([("R", 0.4), ("other", 0.5)], **asked)
-    with pytest.raises(SettingsError, match="R_between"):
-        check_measured([("R_between", 0.1)], **asked)
+    refused(clinometer(*limited, "other=0.5"), "other of t.csv is not measured")

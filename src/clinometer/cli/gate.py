@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import typer
 
 from clinometer import settings as ranges
-from clinometer.cli.limits import (
-    FAIL_ABOVE,
-    FAIL_ON,
-    MIN_COVERAGE,
-    fail,
-    parse_limits,
-    run_failures,
-)
+from clinometer.cli.limits import FAIL_ABOVE, FAIL_ON, MIN_COVERAGE, fail
 from clinometer.cli.options import JSON, argument, derived
 from clinometer.cli.printing import print_json, print_rows, say, sentence
 from clinometer.display.numbers import percent
 from clinometer.errors import SettingsError
 from clinometer.gate.decision import MARGIN, GateDecision, decide
+from clinometer.gate.limits import Limits
 from clinometer.measure.risks import COMPARED
 from clinometer.runs import AuditSettings, Run
 from clinometer.settings import option
@@ -82,13 +77,13 @@ def gate_command(
     if align not in ("same", "common"):
         raise SettingsError(f"--align: expected same or common, found {align!r}")
     judged = Run.load(run)
-    limits, ends = _limits(judged, fail_above, fail_on)
-    if baseline is None and not limits and min_coverage is None:
+    limits = Limits.of_run(judged, fail_above, fail_on)
+    if baseline is None and not limits.limits and min_coverage is None:
         raise SettingsError(
             "gate: expected --baseline, --fail-above or --min-coverage, or a run whose protocol "
             "plans limits; found none"
         )
-    beyond = run_failures(judged, limits, ends, min_coverage)
+    unmet = limits.unmet(judged, min_coverage=min_coverage)
     decision = None
     if baseline is not None:
         decision = decide(
@@ -106,43 +101,31 @@ def gate_command(
         from clinometer.report.export import write_files
 
         text = "" if decision is None else decision_markdown(decision)
-        lines = "".join(f"- {line}\n" for line in beyond)
+        lines = "".join(f"- {line}\n" for line in unmet)
         write_files({markdown: (text + lines).encode()})
     if json_output:
-        content = {"run": judged.model} if decision is None else decision.to_dict()
-        print_json(
-            {**content, "limits": [f"{n}={v:g}" for n, v in limits], "beyond": beyond}
-        )
+        content: dict[str, Any] = {"run": judged.model}
+        if decision is not None:
+            content = decision.to_dict()
+        content["limits"] = [str(limit) for limit in limits.limits]
+        content["beyond"] = unmet
+        print_json(content)
     elif decision is not None:
         _print(decision)
-    elif not beyond:
+    elif not unmet:
         sentence(f"{judged.model} is within its limits.")
     if decision is not None and decision.exit_status:
         say(f"{decision.verdict}: {decision.reason}")
-    fail(beyond)
+    fail(unmet)
     if decision is not None and decision.exit_status:
         raise typer.Exit(decision.exit_status)
 
 
-def _limits(
-    run: Run, fail_above: list[str] | None, fail_on: str
-) -> tuple[list[tuple[str, float]], str]:
-    """The limits and the end of the interval that they compare: as typed, or as the protocol of the
-    run plans. A limit chosen after a plan decides nothing, so it is refused."""
-    plan = run.record.protocol
-    if plan is None or not plan.fail_above:
-        return parse_limits(fail_above, fail_on), fail_on
-    if fail_above is not None and fail_above != plan.fail_above:
-        raise SettingsError(
-            f"--fail-above: expected {', '.join(plan.fail_above)}, as the protocol plans, found "
-            f"{', '.join(fail_above)}; leave it out"
-        )
-    return parse_limits(plan.fail_above, plan.fail_on), plan.fail_on
-
-
 def _print(decision: GateDecision) -> None:
+    """Print the headline, a row for each number that decides, and the reason."""
     title = f"{decision.run} against {decision.baseline}: {decision.verdict}"
-    interval, verdict = f"{percent(decision.level)} interval", "by the margin"
+    interval = f"{percent(decision.level)} interval"
+    verdict = "by the margin"
     sentence(decision.findings[0].text)
     print_rows(
         title,

@@ -8,11 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
-from clinometer.cli.limits import FAIL_ABOVE, FAIL_ON, exceeded, fail, parse_limits
+from clinometer.cli.limits import FAIL_ABOVE, FAIL_ON, fail
 from clinometer.cli.options import JSON, argument, derived
 from clinometer.cli.printing import print_json, print_risks, print_table, sentence
 from clinometer.cli.show_runs import show_runs
 from clinometer.errors import SettingsError
+from clinometer.gate.limits import Limits
 from clinometer.runs import AuditSettings
 from clinometer.runs.findings.risk import in_words
 from clinometer.runs.measured_table import MeasuredTable, measure_table
@@ -49,14 +50,14 @@ def table_command(
     json_output: bool = JSON,
 ) -> None:
     """Split the risk of any table of preferences into bias and volatility; no model is needed."""
-    limits = parse_limits(fail_above, fail_on)
+    limits = Limits.parse(fail_above, fail_on)
     measured = measure_table(table, settings)
     if json_output:
         findings = [finding.to_dict() for finding in measured.findings]
         print_json({**measured.report.to_dict(), "findings": findings})
     else:
         _print_measured(table, measured)
-    fail(exceeded(table.name, measured.report, limits, fail_on))
+    fail(limits.exceeded(table.name, measured.report))
 
 
 def _print_measured(path: Path, measured: MeasuredTable) -> None:

@@ -21,7 +21,7 @@ from clinometer.storage.untrusted import Allowed
 from clinometer.topics import load_topic
 
 if TYPE_CHECKING:
-    from clinometer.measure.judge import Confusion
+    from clinometer.measure.confusion import Confusion
     from clinometer.runs.calibration import GroupErrors
 
 

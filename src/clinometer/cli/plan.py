@@ -6,9 +6,10 @@ from pathlib import Path
 
 from clinometer import settings as ranges
 from clinometer.cli import options
-from clinometer.cli.limits import FAIL_ABOVE, check_measured, parse_limits
+from clinometer.cli.limits import FAIL_ABOVE
 from clinometer.cli.printing import print_json, print_rows, sentence
 from clinometer.errors import SettingsError
+from clinometer.gate.limits import Limits
 from clinometer.measure.planning import POWER
 from clinometer.runs import AuditSettings, Run
 from clinometer.runs.planning import (
@@ -131,8 +132,7 @@ def plan_command(
         )
         plan = with_hosted_costs(plan, names, chosen, contexts)
     if protocol is not None:
-        check_measured(
-            parse_limits(fail_above, fail_on),
+        Limits.parse(fail_above, fail_on).check_measured(
             relative=isinstance(chosen.reference, str),
             sampled=settings.load.sampled is not None,
         )
