@@ -51,7 +51,8 @@ def test_what_contexts_contribute_adds_up_and_turns_its_sign_when_one_is_swapped
 ) -> None:
     w = world(kind)
     a, b = w.asked().cells, w.asked(lean=0.3, swing=0.5).cells
-    whole = np.array(_contributions(Deviations.of(a), Deviations.of(b)))
+    contributions = _contributions(Deviations.of(a), Deviations.of(b))
+    whole = np.array([contributions.lean, contributions.swing, contributions.dice])
     difference = np.subtract(lean_of(b), lean_of(a))
     assert whole.sum(axis=1) == pytest.approx(difference)
     for unit in (0, 7):

@@ -7,8 +7,9 @@ counts as turned only where it leans clearly before and after, and to different 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any, TypeAlias
 
 import pandas as pd
 
@@ -16,7 +17,7 @@ from clinometer.errors import SettingsError
 from clinometer.measure import Comparison
 from clinometer.measure.risks import RISKS
 from clinometer.models.catalog.suites import ZooEntry
-from clinometer.report import Table, charts
+from clinometer.report import Figure, Table, charts
 from clinometer.report.figure import chart
 from clinometer.report.figures import basis, risk_rows
 from clinometer.runs import AuditSettings, Run, compare
@@ -36,6 +37,13 @@ from clinometer.studies.framework import (
 from clinometer.topics import Topic
 
 _VERDICTS = {"higher": "higher", "lower": "lower", "neither": "no difference shown"}
+"""What a sentence says of a version's risk."""
+
+MOST_EXAMPLES = 6
+"""Groups that turned, named in a sentence."""
+
+Family: TypeAlias = Sequence[tuple[str, Run]]
+"""A base and its versions, by their labels; the base comes first."""
 
 
 def alignment_plan(
@@ -45,9 +53,11 @@ def alignment_plan(
     contexts: str | None,
     settings: AuditSettings,
 ) -> Plan:
-    """Of each family the base first, then its versions, all in the same contexts without a
-    template; if `settings` ask for chat, the versions also inside their chat template. A single
-    model with chat is its own version."""
+    """Plan the base of each family, then its versions, all in the same contexts without a template.
+
+    If `settings` ask for chat, the versions are asked inside their chat template, too. A single
+    model with chat is its own version.
+    """
     audits: list[PlannedRun] = []
     for models in families:
         if len(models) < 2 and not settings.load.chat:
@@ -55,30 +65,36 @@ def alignment_plan(
                 "study alignment: expected a base model and at least one version of it, or one "
                 "model and --chat"
             )
-        base, *others = planned_runs(
-            models, topic, study_contexts(topic, contexts), settings
-        )
-        kept = [a for a in others if a.model != base.model or len(models) == 1]
-        audits += [replace(a, role=base.label) for a in (base, *kept)]
+        planned = planned_runs(models, topic, study_contexts(topic, contexts), settings)
+        base = planned[0]
+        versions = [
+            audit
+            for audit in planned[1:]
+            if audit.model != base.model or len(models) == 1
+        ]
+        audits += [replace(audit, role=base.label) for audit in (base, *versions)]
     return Plan("alignment", audits)
 
 
 def by_base(entries: Sequence[ZooEntry]) -> list[list[ZooEntry]]:
-    """The models of a suite, each base with its version for chats."""
-    return [
-        [base, *(e for e in entries if e.name == f"{base.name}-chat")]
-        for base in entries
-        if not base.name.endswith("-chat")
-    ]
+    """Return the models of a suite, each base with its version for chats."""
+    families = []
+    for base in entries:
+        if not base.name.endswith("-chat"):
+            chats = [entry for entry in entries if entry.name == f"{base.name}-chat"]
+            families.append([base, *chats])
+    return families
 
 
 def alignment_findings(results: Results) -> Findings:
-    """Each version against its base; families whose base could not be scored are left out."""
-    families = [
-        family
-        for role in dict.fromkeys(planned.role for planned, _ in results)
-        if len(family := only(results, role)) > 1 and family[0][0] == role
-    ]
+    """Return each version against its base; families whose base could not be scored are left
+    out."""
+    families = []
+    for role in dict.fromkeys(planned.role for planned, _ in results):
+        family = only(results, role)
+        label_of_first, _ = family[0]
+        if len(family) > 1 and label_of_first == role:
+            families.append(family)
     if not families:
         raise SettingsError(
             "study alignment: the base or all of its versions could not be scored; correct the "
@@ -88,118 +104,159 @@ def alignment_findings(results: Results) -> Findings:
 
 
 def version_findings(
-    study: str,
-    families: Sequence[Sequence[tuple[str, Run]]],
-    measured: Sequence[str] = (),
+    study: str, families: Sequence[Family], measured: Sequence[str] = ()
 ) -> Findings:
-    """The first model of each family against the others of it: paired differences, and the groups
+    """Return the first model of each family against its others: paired differences, and the groups
     that turned. Sentences of the study itself, `measured`, come first."""
-    named = [member for family in families for member in family]
-    runs, names = [run for _, run in named], [name for name, _ in named]
+    members = [member for family in families for member in family]
+    runs = [run for _, run in members]
+    names = [name for name, _ in members]
     level = runs[0].record.settings.level
-    versions = sum(len(family) - 1 for family in families)
-    rows = []
-    turned: dict[str, pd.DataFrame] = {}
-    for (first, base), *others in families:
-        for name, run in others:
-            change = compare(run, base, level=1 - (1 - level) / versions)
-            rows += [
-                {
-                    "pair": f"{name} − {first}",
-                    **{
-                        k: getattr(d, k)
-                        for k in ("measure", "value", "low", "high", "p")
-                    },
-                    "p_corrected": None if d.p is None else min(1.0, versions * d.p),
-                }
-                for d in change.overall
-            ]
-            turned[name] = leaning_changes(base, run, change)
-    changes = pd.DataFrame(rows)
-    corrected = (
-        f"Intervals are corrected for {versions} comparisons." if versions > 1 else ""
-    )
-    plane = pd.DataFrame(risk_rows(runs, names))
+    versions = len(members) - len(families)
+    rows: list[dict[str, Any]] = []
+    leanings: dict[str, pd.DataFrame] = {}
+    for family in families:
+        base_name, base = family[0]
+        for name, run in family[1:]:
+            comparison = compare(run, base, level=1 - (1 - level) / versions)
+            pair = f"{name} − {base_name}"
+            rows += _difference_rows(pair, comparison, versions)
+            leanings[name] = leaning_changes(base, run, comparison)
+    differences = pd.DataFrame(rows)
+    corrected = ""
+    if versions > 1:
+        corrected = f"Intervals are corrected for {versions} comparisons."
+    group_tables = [
+        Table(
+            f"{study}-groups-{folder_name(name)}",
+            f"Groups before and after: {name}",
+            table,
+        )
+        for name, table in leanings.items()
+    ]
     return Findings(
         study,
         [
-            risks_table(f"{study}-risks", "Risks", named),
-            Table(f"{study}-differences", "Paired differences", changes, corrected),
-            *(
-                Table(
-                    f"{study}-groups-{folder_name(name)}",
-                    f"Groups before and after: {name}",
-                    t,
-                )
-                for name, t in turned.items()
-            ),
+            risks_table(f"{study}-risks", "Risks", members),
+            Table(f"{study}-differences", "Paired differences", differences, corrected),
+            *group_tables,
         ],
         [
-            chart(
-                f"{study}-plane",
-                "Bias and volatility risk of each version",
-                f"{basis(runs[0])}. Lines: intervals over contexts. R is constant along the dotted "
-                "diagonals.",
-                plane,
-                "{name}: bias {R_bias:.3f}, volatility {R_volatility:.3f}",
-                charts.plane,
-            ),
-            chart(
-                f"{study}-differences",
-                "Paired differences from the base",
-                f"{basis(runs[0])}. Right of zero: higher than before. Both were scored in the "
-                f"same contexts, which cancels what a context does to both. {corrected}".strip(),
-                changes,
-                "{pair} {measure} {value:+.3f}",
-                charts.differences,
-            ),
+            _plane(study, runs, names),
+            _differences_figure(study, basis(runs[0]), differences, corrected),
         ],
         runs,
         [
             *measured,
-            *(
-                f"{row['pair']}: {RISKS[row['measure']].in_sentences} {verdict(row, **_VERDICTS)}"
-                for row in changes.to_dict("records")
-            ),
-            *(moved(table, name) for name, table in turned.items()),
+            *(_difference_sentence(row) for row in rows),
+            *(moved(table, name) for name, table in leanings.items()),
         ],
     )
 
 
+def _difference_rows(
+    pair: str, comparison: Comparison, versions: int
+) -> list[dict[str, Any]]:
+    """Return the differences of a version from its base as rows, corrected for all versions."""
+    rows = []
+    for difference in comparison.overall:
+        p_corrected = None
+        if difference.p is not None:
+            p_corrected = min(1.0, versions * difference.p)
+        row = {
+            "pair": pair,
+            "measure": difference.measure,
+            "value": difference.value,
+            "low": difference.low,
+            "high": difference.high,
+            "p": difference.p,
+            "p_corrected": p_corrected,
+        }
+        rows.append(row)
+    return rows
+
+
+def _difference_sentence(row: Mapping[str, Any]) -> str:
+    measure = RISKS[row["measure"]].in_sentences
+    return f"{row['pair']}: {measure} {verdict(row, **_VERDICTS)}"
+
+
+def _plane(study: str, runs: Sequence[Run], names: Sequence[str]) -> Figure:
+    return chart(
+        f"{study}-plane",
+        "Bias and volatility risk of each version",
+        f"{basis(runs[0])}. Lines: intervals over contexts. R is constant along the dotted "
+        "diagonals.",
+        pd.DataFrame(risk_rows(runs, names)),
+        "{name}: bias {R_bias:.3f}, volatility {R_volatility:.3f}",
+        charts.plane,
+    )
+
+
+def _differences_figure(
+    study: str, basis_of_runs: str, differences: pd.DataFrame, corrected: str
+) -> Figure:
+    caption = (
+        f"{basis_of_runs}. Right of zero: higher than before. Both were scored in the same "
+        f"contexts, which cancels what a context does to both. {corrected}"
+    )
+    return chart(
+        f"{study}-differences",
+        "Paired differences from the base",
+        caption.strip(),
+        differences,
+        "{pair} {measure} {value:+.3f}",
+        charts.differences,
+    )
+
+
 def leaning_changes(before: Run, after: Run, comparison: Comparison) -> pd.DataFrame:
-    """Each group: the category it favours before and after, s towards it, the change of r, and
-    whether it turned: it leans clearly both times (`Run.leans`), and to different categories."""
-    change = {d.group: d for d in comparison.by_group if d.measure == "r"}
-    rows = [
-        {
+    """Return a row for each group: the category it favours before and after, s towards it, the
+    change of r, and whether it turned.
+
+    A group turned where it leans clearly both times (`Run.leans`), and to different categories.
+    """
+    changes = {
+        difference.group: difference
+        for difference in comparison.by_group
+        if difference.measure == "r"
+    }
+    rows = []
+    for first, second in zip(before.leans, after.leans, strict=True):
+        if first.favoured is None or second.favoured is None:
+            continue
+        change = changes[first.group]
+        both_clear = first.category is not None and second.category is not None
+        row = {
             "group": first.group,
             "before": first.favoured,
             "after": second.favoured,
             "s_before": first.lean,
             "s_after": second.lean,
-            **{
-                k: getattr(change[first.group], k)
-                for k in ("value", "low", "high", "p_corrected")
-            },
-            "turned": None not in (first.category, second.category)
-            and first.category != second.category,
+            "value": change.value,
+            "low": change.low,
+            "high": change.high,
+            "p_corrected": change.p_corrected,
+            "turned": both_clear and first.category != second.category,
         }
-        for first, second in zip(before.leans, after.leans, strict=True)
-        if first.favoured is not None and second.favoured is not None
-    ]
+        rows.append(row)
     frame = pd.DataFrame(rows)
     return frame.sort_values(
-        "value", key=lambda v: -v.abs(), kind="stable", ignore_index=True
+        "value", key=lambda values: -values.abs(), kind="stable", ignore_index=True
     )
 
 
 def moved(leanings: pd.DataFrame, name: str) -> str:
-    """How many groups turned, with examples."""
+    """Return how many groups turned, with examples."""
     turned = leanings[leanings["turned"]]
-    some = ", ".join(
-        f"{row['group']} ({row['before']} → {row['after']})"
-        for row in turned.head(6).to_dict("records")
-    )
-    more = f" and {len(turned) - 6} more" if len(turned) > 6 else ""
     count = f"{name}: {len(turned)} of {len(leanings)} groups clearly lean to another category"
-    return f"{count}: {some}{more}." if some else f"{count} than before."
+    if turned.empty:
+        return f"{count} than before."
+    examples = ", ".join(
+        f"{row['group']} ({row['before']} → {row['after']})"
+        for row in turned.head(MOST_EXAMPLES).to_dict("records")
+    )
+    more = ""
+    if len(turned) > MOST_EXAMPLES:
+        more = f" and {len(turned) - MOST_EXAMPLES} more"
+    return f"{count}: {examples}{more}."

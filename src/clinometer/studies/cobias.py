@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -27,12 +26,13 @@ from clinometer.reliability.variants import Makers, VariantSettings, make_varian
 from clinometer.report import Table, charts
 from clinometer.report.figure import chart
 from clinometer.settings import VERSIONS
+from clinometer.statistics.arrays import FloatArray
 from clinometer.statistics.estimate import with_ends
 from clinometer.storage.resumable import Progress, part_of
 from clinometer.studies.framework import Findings
 
-#: Those whose scores the authors published.
 TEMPERATURES = (1.1, 1.13, 1.17, 1.2, 1.23, 1.26, 1.29, 1.32, 1.35, 1.38)
+"""Those whose scores the authors published."""
 
 
 def temperature_study(
@@ -46,8 +46,10 @@ def temperature_study(
     fresh: bool = False,
     progress: Progress | None = None,
 ) -> Findings:
-    """Make and score versions at each temperature. With `out` (a folder) both are stored, and the
-    same call resumes."""
+    """Make and score versions at each temperature.
+
+    With `out` (a folder) both are stored, and the same call resumes.
+    """
     if len(set(temperatures)) < 2 or len(set(temperatures)) != len(temperatures):
         raise SettingsError(
             f"temperatures: expected at least two different ones, found {temperatures}"
@@ -55,41 +57,55 @@ def temperature_study(
     versions = versions or VariantSettings()
     settings = settings or ReliabilitySettings()
     folder = None if out is None else Path(out)
-    makers = Makers(
-        versions
-    )  # the temperature is an argument of each sample: one model serves all
+    # The temperature is an argument of each sample: one model serves all.
+    makers = Makers(versions)
     columns = []
     for number, temperature in enumerate(temperatures):
-        made = make_variants(
+        versions_file = None
+        scores_folder = None
+        if folder is not None:
+            versions_file = folder / f"versions-{temperature:g}.jsonl"
+            scores_folder = folder / f"scores-{temperature:g}"
+        variants = make_variants(
             statements,
             settings=replace(versions, temperature=temperature),
-            out=None if folder is None else folder / f"versions-{temperature:g}.jsonl",
+            out=versions_file,
             fresh=fresh,
             makers=makers,
             progress=part_of(progress, number, len(temperatures)),
         )
         run = score_reliability(
             statements,
-            {row["id"]: row["variants"] for row in made.rows},
+            {row["id"]: row["variants"] for row in variants.rows},
             models=models,
             settings=settings,
-            out=None if folder is None else folder / f"scores-{temperature:g}",
+            out=scores_folder,
             fresh=fresh,
         )
         columns.append(run.statements["cobias"].to_numpy(dtype=np.float64))
     scores = np.stack(columns, axis=1)
-    good = np.isfinite(scores).all(axis=1)
-    if good.sum() < 2:
+    return _temperature_findings(scores, temperatures, versions)
+
+
+def _temperature_findings(
+    scores: FloatArray, temperatures: Sequence[float], versions: VariantSettings
+) -> Findings:
+    """Return the mean score by temperature, and alpha, of scores [statements, temperatures]."""
+    is_complete = np.isfinite(scores).all(axis=1)
+    complete = scores[is_complete]
+    if len(complete) < 2:
         raise SettingsError(
             "temperature: expected at least 2 statements with scores, found fewer"
         )
-    mean = partial(mean_estimate, seed=versions.seed)
-    rows = [
-        {"temperature": temperature, **with_ends("cobias", mean(column))}
-        for temperature, column in zip(temperatures, scores[good].T, strict=True)
-    ]
-    alpha = with_ends("alpha", cronbach_alpha(scores[good]))
-    alpha |= {"statements": int(good.sum()), "left_out": int((~good).sum())}
+    rows = []
+    for temperature, column in zip(temperatures, complete.T, strict=True):
+        mean = mean_estimate(column, seed=versions.seed)
+        rows.append({"temperature": temperature, **with_ends("cobias", mean)})
+    alpha = {
+        **with_ends("alpha", cronbach_alpha(complete)),
+        "statements": len(complete),
+        "left_out": len(scores) - len(complete),
+    }
     title = f"COBIAS by temperature, {versions.n} versions each"
     return Findings(
         "versions",
@@ -112,39 +128,42 @@ def version_count_study(
     most: int = 49,
     seed: int = 0,
 ) -> Findings:
-    """Measure the versions in their order, the first two, the first three, up to `most`.
+    """Measure the versions in their order: the first two, the first three, up to `most`.
 
     Only statements with the most versions are used, so that every n is measured on the same ones.
     """
     VERSIONS.check("most", most)
-    taken = [s for s in statements if len(variants.get(s.id, ())) >= most]
-    if not taken:
+    chosen = [s for s in statements if len(variants.get(s.id, ())) >= most]
+    if not chosen:
         longest = max((len(variants.get(s.id, ())) for s in statements), default=0)
         raise SettingsError(
             f"versions: expected statements with at least {most}, found at most {longest}; "
             "use a smaller -n"
         )
-    vectors = embed([v for s in taken for v in variants[s.id][:most]])
-    curves = np.stack(
-        [growing_pairwise(some) for some in np.split(vectors, len(taken))]
+    texts: list[str] = []
+    for statement in chosen:
+        texts += variants[statement.id][:most]
+    vectors_by_statement = np.split(embed(texts), len(chosen))
+    curves = np.stack([growing_pairwise(vectors) for vectors in vectors_by_statement])
+    rows = []
+    for n, column in enumerate(curves.T, start=2):
+        mean = mean_estimate(column, seed=seed)
+        rows.append({"n": n, **with_ends("dissimilarity", mean)})
+    curve = pd.DataFrame(rows)
+    title = "Dissimilarity of the first n versions"
+    figure = chart(
+        "versions-number",
+        title,
+        f"Mean over {len(chosen):,} of {len(statements):,} statements. Band: its interval.",
+        curve,
+        "{n:.0f} versions: {dissimilarity:.3f}",
+        charts.growing_dissimilarity,
     )
-    mean = partial(mean_estimate, seed=seed)
-    rows = [
-        {"n": n, **with_ends("dissimilarity", mean(column))}
-        for n, column in enumerate(curves.T, 2)
-    ]
-    title, curve = "Dissimilarity of the first n versions", pd.DataFrame(rows)
-    caption = f"Mean over {len(taken):,} of {len(statements):,} statements. Band: its interval."
-    form, draw = "{n:.0f} versions: {dissimilarity:.3f}", charts.growing_dissimilarity
-    return Findings(
-        "versions",
-        [Table("versions-number", title, curve)],
-        [chart("versions-number", title, caption, curve, form, draw)],
-    )
+    return Findings("versions", [Table("versions-number", title, curve)], [figure])
 
 
 def cronbach_alpha(scores: ArrayLike, *, level: float = 0.95) -> Estimate:
-    """Alpha of n things scored in k ways [n, k], with Feldt's (1965) interval.
+    """Return alpha of n things scored in k ways [n, k], with Feldt's (1965) interval.
 
     alpha = k/(k-1) * (1 - sum of the k variances / variance of the sums). 1: the ways agree but for
     a shift; 0: they have nothing in common; below 0: they contradict each other. The interval takes
@@ -162,15 +181,15 @@ def cronbach_alpha(scores: ArrayLike, *, level: float = 0.95) -> Estimate:
     if not np.isfinite(x).all():
         raise SettingsError("scores: expected finite numbers, found a missing one")
     n, k = x.shape
-    total = float(x.sum(axis=1).var(ddof=1))
-    if not total > 0:
+    variance_of_sums = float(x.sum(axis=1).var(ddof=1))
+    if not variance_of_sums > 0:
         raise SettingsError(
             "scores: expected things that differ, found the same sum for all"
         )
-    alpha = k / (k - 1) * (1.0 - float(x.var(axis=0, ddof=1).sum()) / total)
-    share = (1.0 - level) / 2.0
-    low, high = (
-        1.0 - (1.0 - alpha) * float(fdtri(n - 1, (n - 1) * (k - 1), q))
-        for q in (1.0 - share, share)
-    )
+    sum_of_variances = float(x.var(axis=0, ddof=1).sum())
+    alpha = k / (k - 1) * (1.0 - sum_of_variances / variance_of_sums)
+    tail = (1.0 - level) / 2.0
+    quantiles = fdtri(n - 1, (n - 1) * (k - 1), [tail, 1.0 - tail])
+    low = 1.0 - (1.0 - alpha) * float(quantiles[1])
+    high = 1.0 - (1.0 - alpha) * float(quantiles[0])
     return Estimate(alpha, low, high, level, "Feldt")

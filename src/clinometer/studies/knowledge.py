@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from clinometer.contexts import ContextSet
 from clinometer.errors import TopicError, first_problem
 from clinometer.measure import Preferences, knowledge
-from clinometer.report import Table, charts
+from clinometer.report import Figure, Table, charts
 from clinometer.report.figure import chart
 from clinometer.statistics.intervals.percentile import central_interval
 from clinometer.storage.untrusted import MOST_RECORD, parse_toml, read_text
@@ -29,64 +29,75 @@ class _Answer(BaseModel):
 
 
 class Relation(BaseModel):
-    """Questions of one kind.
-
-    facts   subject -> the right answer, or that with wrong ones of its own; the other subjects'
-            answers count as well
-    """
+    """Questions of one kind."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
     name: str = ""
     title: str = ""
     paraphrases: tuple[str, ...] = Field(min_length=1)
+
     facts: dict[str, str | _Answer] = Field(min_length=2)
+    """Subject -> the right answer, or that with wrong ones of its own; the other subjects' answers
+    count as well."""
 
     @property
     def answers(self) -> dict[str, str]:
-        return {s: a if isinstance(a, str) else a.answer for s, a in self.facts.items()}
+        """Return the right answer about each subject."""
+        return {
+            subject: fact if isinstance(fact, str) else fact.answer
+            for subject, fact in self.facts.items()
+        }
 
     @property
     def distractors(self) -> dict[str, tuple[str, ...]]:
+        """Return the wrong answers of the subjects that have some of their own."""
         return {
-            s: a.distractors for s, a in self.facts.items() if isinstance(a, _Answer)
+            subject: fact.distractors
+            for subject, fact in self.facts.items()
+            if isinstance(fact, _Answer)
         }
 
     @property
     def topic(self) -> Topic:
+        """Return the topic whose groups are the subjects and whose categories are the answers."""
         words = dict.fromkeys(self.answers.values())
-        words |= dict.fromkeys(w for own in self.distractors.values() for w in own)
+        for distractors in self.distractors.values():
+            words |= dict.fromkeys(distractors)
         return Topic(
             self.name,
             groups=tuple(Group(subject) for subject in self.answers),
-            attributes={w: (w,) for w in words},
+            attributes={word: (word,) for word in words},
             title=self.title or self.name,
         )
 
     @property
     def contexts(self) -> ContextSet:
+        """Return the paraphrases, all of one weight."""
         return ContextSet(self.name, self.paraphrases, [1.0] * len(self.paraphrases))
 
     def offered(self, preferences: Preferences) -> NDArray[np.float64]:
-        """[X,C,Y]: p among the answers that each subject was offered; 0 for all others.
+        """Return p [X,C,Y] among the answers that each subject was offered; 0 for all others.
 
         Distractors of one subject are not answers of another; p is renormalised over the rest.
         """
-        own = {w for words in self.distractors.values() for w in words}
-        own -= set(self.answers.values())
-        words, mine = preferences.categories, self.distractors
-        kept = np.array(
-            [
-                [w not in own or w in mine.get(g, ()) for w in words]
-                for g in preferences.groups
-            ]
-        )
-        p = preferences.values * kept[:, None, :]
+        p = preferences.values * self._is_offered(preferences)[:, None, :]
         total = p.sum(axis=2, keepdims=True)
         return np.asarray(p / np.where(total > 0, total, np.nan))
 
+    def _is_offered(self, preferences: Preferences) -> NDArray[np.bool_]:
+        """Return which answers each subject was offered [X,Y]: all that are right for some subject,
+        and its own distractors."""
+        right = set(self.answers.values())
+        rows = []
+        for subject in preferences.groups:
+            offered = right.union(self.distractors.get(subject, ()))
+            rows.append([word in offered for word in preferences.categories])
+        return np.array(rows)
+
 
 def read_facts(path: str | Path = DATA / "facts.toml") -> tuple[Relation, ...]:
-    """Capitals, authors and elements; or your own file, in the same format.
+    """Read capitals, authors and elements; or your own file, in the same format.
 
     >>> [(r.name, len(r.answers)) for r in read_facts()]
     [('capitals', 12), ('authors', 10), ('elements', 12)]
@@ -96,16 +107,20 @@ def read_facts(path: str | Path = DATA / "facts.toml") -> tuple[Relation, ...]:
         Path(path), shown=where, kind=".toml", error=TopicError, most=MOST_RECORD
     )
     try:
-        plain = TypeAdapter(dict[str, Relation]).validate_python(parse_toml(text))
+        relations = TypeAdapter(dict[str, Relation]).validate_python(parse_toml(text))
     except ValueError as error:
         why = first_problem(error) if isinstance(error, ValidationError) else error
         raise TopicError(f"{where}: {why}") from error
-    if not plain:
+    if not relations:
         raise TopicError(f"{where}: expected at least one relation, found none")
-    return tuple(each.model_copy(update={"name": name}) for name, each in plain.items())
+    return tuple(
+        relation.model_copy(update={"name": name})
+        for name, relation in relations.items()
+    )
 
 
 _PARTS = ("knowledge", "deterministic", "confidence_loss", "accuracy")
+"""The columns of facts whose means have intervals."""
 
 
 def knowledge_findings(
@@ -115,27 +130,24 @@ def knowledge_findings(
     exponent: float = 0.5,
     seed: int = 0,
 ) -> Findings:
-    """Knowledge, deterministic knowledge and confidence of each model and relation."""
-    by_name = {r.name: r for r in relations}
-    rows, facts = [], []
+    """Return knowledge, deterministic knowledge and confidence of each model and relation."""
+    by_name = {relation.name: relation for relation in relations}
+    rows = []
+    facts = []
     for planned, run in results:
         relation = by_name[planned.role]
         scores = score_facts(run.preferences, relation, exponent=exponent)
         about = {"name": planned.label, "relation": relation.name}
         facts.append(scores.assign(**about)[[*about, *scores.columns]])
-        row = {**about, "facts": len(scores), "paraphrases": len(relation.paraphrases)}
-        row["chance"] = float(scores["chance"].mean())
-        rows.append(row | _means(scores, seed=seed))
+        row: dict[str, Any] = {
+            **about,
+            "facts": len(scores),
+            "paraphrases": len(relation.paraphrases),
+            "chance": float(scores["chance"].mean()),
+            **_means(scores, seed=seed),
+        }
+        rows.append(row)
     table = pd.DataFrame(rows)
-    columns = {"knowledge": "value", "knowledge_low": "low", "knowledge_high": "high"}
-    columns |= {
-        "relation": "panel",
-        "chance": "chance_low",
-        "deterministic": "chance_high",
-    }
-    shown = table.rename(columns=columns).assign(
-        text=[f"{r['knowledge']:.3f} of {r['deterministic']:.3f}" for r in rows]
-    )
     return Findings(
         "knowledge",
         [
@@ -147,31 +159,46 @@ def knowledge_findings(
             ),
             Table("knowledge-facts", "Every fact", pd.concat(facts, ignore_index=True)),
         ],
-        [
-            chart(
-                "knowledge",
-                "Knowledge, and the cost of inconsistency",
-                "Dot: knowledge; band: interval over facts; grey: from a guess to what there would "
-                "be without inconsistency over paraphrases.",
-                shown,
-                "{name}, {panel}: {text}",
-                charts.points,
-                panels=[
-                    charts.Panel(name, end=1.0)
-                    for name in dict.fromkeys(shown["panel"])
-                ],
-            )
-        ],
+        [_knowledge_figure(table)],
         [run for _, run in results],
+    )
+
+
+def _knowledge_figure(table: pd.DataFrame) -> Figure:
+    """Return a panel for each relation with the knowledge of each model."""
+    texts = [
+        f"{row['knowledge']:.3f} of {row['deterministic']:.3f}"
+        for row in table.to_dict("records")
+    ]
+    columns = {
+        "knowledge": "value",
+        "knowledge_low": "low",
+        "knowledge_high": "high",
+        "relation": "panel",
+        "chance": "chance_low",
+        "deterministic": "chance_high",
+    }
+    points = table.rename(columns=columns).assign(text=texts)
+    panels = [charts.Panel(name, end=1.0) for name in dict.fromkeys(points["panel"])]
+    return chart(
+        "knowledge",
+        "Knowledge, and the cost of inconsistency",
+        "Dot: knowledge; band: interval over facts; grey: from a guess to what there would "
+        "be without inconsistency over paraphrases.",
+        points,
+        "{name}, {panel}: {text}",
+        charts.points,
+        panels=panels,
     )
 
 
 def score_facts(
     preferences: Preferences, relation: Relation, *, exponent: float = 0.5
 ) -> pd.DataFrame:
-    """One row per subject: 1 and a loss of 0 if the right answer is certain in every paraphrase."""
+    """Return one row per subject: knowledge 1 and a loss of 0 if the right answer is certain in
+    every paraphrase."""
     offered = relation.offered(preferences)
-    answers = [relation.answers[g] for g in preferences.groups]
+    answers = [relation.answers[subject] for subject in preferences.groups]
     right = np.array([preferences.categories.index(answer) for answer in answers])
     p = np.take_along_axis(offered, right[:, None, None], axis=2)[..., 0]
     report = knowledge(
@@ -182,11 +209,8 @@ def score_facts(
         groups=preferences.groups,
     )
     weights = preferences.context_weights / preferences.context_weights.sum()
-    first = np.nan_to_num(offered, nan=-1.0).argmax(axis=2) == right[:, None]
-    chances = [
-        len(set(relation.answers.values()) | set(relation.distractors.get(g, ())))
-        for g in preferences.groups
-    ]
+    most_probable = np.nan_to_num(offered, nan=-1.0).argmax(axis=2)
+    is_right = most_probable == right[:, None]
     return pd.DataFrame(
         {
             "group": preferences.groups,
@@ -194,20 +218,33 @@ def score_facts(
             "knowledge": report.knowledge,
             "deterministic": report.deterministic,
             "confidence_loss": report.confidence_gap,
-            "accuracy": first @ weights,
-            "chance": [(1 / n) ** exponent for n in chances],
+            "accuracy": is_right @ weights,
+            "chance": _knowledge_of_guesses(relation, preferences.groups, exponent),
         }
     )
 
 
-def _means(scores: pd.DataFrame, *, seed: int) -> dict[str, Any]:
-    """Means over the facts, with percentiles of resampled facts."""
+def _knowledge_of_guesses(
+    relation: Relation, subjects: Sequence[str], exponent: float
+) -> list[float]:
+    """Return what a model that guesses among the offered answers knows of each subject."""
+    right = set(relation.answers.values())
+    chances = []
+    for subject in subjects:
+        offered = right.union(relation.distractors.get(subject, ()))
+        chances.append((1 / len(offered)) ** exponent)
+    return chances
+
+
+def _means(scores: pd.DataFrame, *, seed: int) -> dict[str, float]:
+    """Return means over the facts, with percentiles of resampled facts."""
     values = scores[list(_PARTS)].to_numpy(dtype=float)
     values = values[~np.isnan(values).any(axis=1)]
     picks = np.random.default_rng(seed).integers(len(values), size=(2000, len(values)))
-    ends = central_interval(values[picks].mean(axis=1), 0.95)
-    row: dict[str, Any] = {}
+    lows, highs = central_interval(values[picks].mean(axis=1), 0.95)
+    means = {}
     for i, part in enumerate(_PARTS):
-        row[part] = float(values[:, i].mean())
-        row[f"{part}_low"], row[f"{part}_high"] = (float(e) for e in ends[:, i])
-    return row
+        means[part] = float(values[:, i].mean())
+        means[f"{part}_low"] = float(lows[i])
+        means[f"{part}_high"] = float(highs[i])
+    return means
