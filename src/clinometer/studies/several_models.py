@@ -9,7 +9,7 @@ contexts.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -46,36 +46,40 @@ from clinometer.studies.framework import (
 )
 from clinometer.topics import Topic
 
-#: Of the intervals of trends and rankings.
-_LEVEL = 0.95
+LEVEL = 0.95
+"""Of the intervals of trends and rankings."""
+
+_TREND = {"higher": "rises", "lower": "falls", "neither": "no clear trend"}
+"""What a sentence says of a slope."""
 
 
 class PrintedTable(NamedTuple):
-    """A table of the paper: what it asks, and R, R^b and R^v of its models, in its order.
-
-    study       the study that has ours beside it, if there is one
-    references  whether the reference models are in it
-    """
+    """A table of the paper: what it asks, and R, R^b and R^v of its models, in its order."""
 
     topic: str
     contexts: str
     models: dict[str, list[float]]
+
     study: str = ""
+    """The study that has ours beside it, if there is one."""
+
     title: str = ""
+
     references: bool = False
+    """Whether the reference models are in it."""
 
     @property
     def odd(self) -> list[str]:
-        """Models whose R is not R^b + R^v within the rounding of four digits."""
+        """Return the models whose R is not R^b + R^v within the rounding of four digits."""
         return [
-            m
-            for m, (R, bias, swing) in self.models.items()
+            model
+            for model, (R, bias, swing) in self.models.items()
             if abs(R - bias - swing) > 1.51e-4
         ]
 
 
 def printed() -> dict[str, PrintedTable]:
-    """The printed tables.
+    """Return the printed tables.
 
     >>> list(printed())[:2], printed()["table1"].models["T5"]
     (['table1', 'table2'], [0.8703, 0.8691, 0.0012])
@@ -84,79 +88,101 @@ def printed() -> dict[str, PrintedTable]:
 
 
 def printed_beside(study: str) -> dict[str, PrintedTable]:
-    """The printed tables that a study is compared with."""
+    """Return the printed tables that a study is compared with."""
     return {key: table for key, table in printed().items() if table.study == study}
 
 
 def table_findings(results: Results, *, study: str) -> Findings:
-    """Ours beside the printed figures, in the layout of the printed table, and why they differ."""
+    """Return ours beside the printed figures, in the layout of the printed table, and why they
+    differ."""
     tables: list[Table] = []
     figures: list[Figure] = []
-    columns = [*MEASURES, *(f"printed_{m}" for m in MEASURES)]
-    ends = [f"{m}_{end}" for m in MEASURES[1:] for end in ("low", "high")]
     for key, table in printed_beside(study).items():
         named = only(results, key)
-        if not named:
-            continue
-        both = _beside(table, named)
-        odd = ", ".join(table.odd)
-        note = f" As printed, R is not the sum of its parts for {odd}." if odd else ""
-        tables.append(
-            Table(
-                key,
-                f"{table.title}, measured here and as printed",
-                both.drop(columns=["pale"]),
-                f"Worst: bold; best: underlined italic. Under R its interval; the csv file has "
-                f"those of Rᵇ and Rᵛ.{note}",
-                hidden=("n_contexts", "n_eff", *ends, *(f"{c}_rank" for c in columns)),
-                as_printed=tuple(columns),
-            )
-        )
-        figures.append(_figure(key, table.title, both, basis(named[0][1])))
-    return Findings(
-        study, tables, figures, [run for _, run in results], about("tables").notes
+        if named:
+            rows = _beside(table, named)
+            _, first = named[0]
+            tables.append(_printed_table(key, table, rows))
+            figures.append(_printed_figure(key, table.title, rows, basis(first)))
+    runs = [run for _, run in results]
+    return Findings(study, tables, figures, runs, about("tables").notes)
+
+
+def _printed_table(key: str, table: PrintedTable, rows: pd.DataFrame) -> Table:
+    columns = [*MEASURES, *_PRINTED_COLUMNS]
+    ranks = [f"{column}_rank" for column in columns]
+    hidden = ["n_contexts", "n_eff", *ranks]
+    for measure in MEASURES[1:]:
+        hidden += [f"{measure}_low", f"{measure}_high"]
+    note = (
+        "Worst: bold; best: underlined italic. Under R its interval; the csv file has those of Rᵇ "
+        "and Rᵛ."
     )
+    if table.odd:
+        note += (
+            f" As printed, R is not the sum of its parts for {', '.join(table.odd)}."
+        )
+    return Table(
+        key,
+        f"{table.title}, measured here and as printed",
+        rows.drop(columns=["pale"]),
+        note,
+        hidden=tuple(hidden),
+        as_printed=tuple(columns),
+    )
+
+
+_PRINTED_COLUMNS = tuple(f"printed_{measure}" for measure in MEASURES)
+"""The columns of the printed risks."""
 
 
 def _beside(printed: PrintedTable, named: Sequence[tuple[str, Run]]) -> pd.DataFrame:
-    """The reference models, then the rows of the printed table in its order, then further models;
-    a model of the table goes by its name there or by its id."""
-    theirs = pd.DataFrame.from_dict(
-        printed.models, orient="index", columns=list(MEASURES)
-    )
-    theirs = theirs.rename_axis("name").reset_index()
-    for measure in MEASURES:
-        theirs[f"{measure}_rank"] = theirs[measure].rank(method="min")
-    numbers = [c for m in MEASURES for c in (m, f"{m}_rank")]
-    theirs = theirs[["name", *numbers]].rename(
-        columns={c: f"printed_{c}" for c in numbers}
-    )
-    ids = {entry.id: entry.name for entry in suite(about(printed.study).suite)}
-    ours = risks([(ids.get(name, name), run) for name, run in named])
+    """Return the reference models, then the rows of the printed table in its order, then further
+    models; a model of the table goes by its name there or by its id."""
+    theirs = _printed_risks(printed)
+    names_of_ids = {entry.id: entry.name for entry in suite(about(printed.study).suite)}
+    ours = risks([(names_of_ids.get(label, label), run) for label, run in named])
     both = theirs.merge(ours, on="name", how="left")
     others = ours[~ours["name"].isin(theirs["name"])].iloc[::-1]
-    references = pd.DataFrame(reference_rows(named[0][1])).assign(pale=True)
+    _, first = named[0]
+    references = pd.DataFrame(reference_rows(first)).assign(pale=True)
     if printed.references:
-        columns = [f"printed_{m}" for m in MEASURES]
-        as_printed = pd.DataFrame([[0.0, 0, 0], [1, 1, 0], [1, 0, 1]], columns=columns)
-        references = references.join(as_printed)
+        as_printed = [[0.0, 0, 0], [1, 1, 0], [1, 0, 1]]
+        references = references.join(
+            pd.DataFrame(as_printed, columns=list(_PRINTED_COLUMNS))
+        )
     order = [*ours, *theirs.columns[1:], "pale"]
     rows = pd.concat([references, both, others], ignore_index=True)[order]
     return rows.assign(pale=rows["pale"].eq(True))
 
 
-def _figure(key: str, title: str, both: pd.DataFrame, measured: str) -> Figure:
-    theirs = both[["name", *(f"printed_{m}" for m in MEASURES)]].dropna()
-    theirs = theirs.rename(columns={f"printed_{m}": m for m in MEASURES})
-    pale = theirs.assign(name=theirs["name"] + " (published)", pale=True)
-    ours = both.dropna(subset=["R"]).sort_values(["pale", "R"], kind="stable")
-    table = pd.concat([ours, pale.sort_values("R", kind="stable")], ignore_index=True)
+def _printed_risks(printed: PrintedTable) -> pd.DataFrame:
+    """Return a row for each model of a printed table: its name, and each risk with its rank."""
+    models = pd.DataFrame.from_dict(
+        printed.models, orient="index", columns=list(MEASURES)
+    )
+    columns: dict[str, Any] = {"name": models.index}
+    for measure in MEASURES:
+        risk = models[measure]
+        columns[f"printed_{measure}"] = risk.to_numpy()
+        columns[f"printed_{measure}_rank"] = risk.rank(method="min").to_numpy()
+    return pd.DataFrame(columns)
+
+
+def _printed_figure(
+    key: str, title: str, rows: pd.DataFrame, basis_of_runs: str
+) -> Figure:
+    names_of_columns = dict(zip(_PRINTED_COLUMNS, MEASURES, strict=True))
+    theirs = rows[["name", *_PRINTED_COLUMNS]].dropna().rename(columns=names_of_columns)
+    theirs = theirs.assign(name=theirs["name"] + " (published)", pale=True)
+    theirs = theirs.sort_values("R", kind="stable")
+    ours = rows.dropna(subset=["R"]).sort_values(["pale", "R"], kind="stable")
     return chart(
         key,
         f"{title}, measured here and as published (pale)",
-        f"{measured}. Bands: intervals over contexts. Published figures carry the released "
+        f"{basis_of_runs}. Bands: intervals over contexts. Published figures carry the released "
         "code's single-token words and padding; see the notes.",
-        table,
+        pd.concat([ours, theirs], ignore_index=True),
         "{name} R {R:.3f}",
         charts.risks,
     )
@@ -164,30 +190,30 @@ def _figure(key: str, title: str, both: pd.DataFrame, measured: str) -> Figure:
 
 @dataclass(frozen=True, eq=False)
 class Joint:
-    """R, R^b, R^v of M models, and B replicates of them.
-
-    Attributes:
-        values: [M,3].
-        draws: [B,M,3], normal errors around the values; in one replicate all models have seen the
-            same contexts.
-        n_eff: effective number of contexts.
-    """
+    """R, R^b, R^v of M models, and B replicates of them."""
 
     values: FloatArray
+    """[M,3]."""
+
     draws: FloatArray
+    """[B,M,3], normal errors around the values; in one replicate all models have seen the same
+    contexts."""
+
     n_eff: float
+    """The effective number of contexts."""
 
     def interval(self, value: float, draws: FloatArray) -> tuple[float, float]:
-        """A symmetric interval for a number computed from `values`; replicates in draws [B]."""
+        """Return a symmetric interval for a number computed from `values`; replicates in draws
+        [B]."""
         degrees = max(self.n_eff - 1.0, 1.0)
-        reach = float(student_reach(np.std(draws), degrees, level=_LEVEL))
+        reach = float(student_reach(np.std(draws), degrees, level=LEVEL))
         return value - reach, value + reach
 
 
 def joint_replicates(
     grids: Sequence[PreferenceGrid], *, replicates: int = 2000, seed: int = 0
 ) -> Joint:
-    """Replicates of the risks of M models over the same groups and contexts, with one mask.
+    """Return replicates of the risks of M models over the same groups and contexts, with one mask.
 
     What each context contributes to a risk (`Bracket.contributions`) is multiplied by a normal
     number of its own, the same for all models. Equal models get equal replicates.
@@ -195,23 +221,25 @@ def joint_replicates(
     >>> from clinometer.measure.grid import read_preferences
     >>> p = np.random.default_rng(0).beta(5, 5, (4, 30))
     >>> two = [read_preferences(np.stack([p, 1 - p], -1))] * 2
-    >>> found = joint_replicates(two, replicates=100)
-    >>> found.draws.shape, bool((found.draws[:, 0] == found.draws[:, 1]).all())
+    >>> replicates = joint_replicates(two, replicates=100)
+    >>> draws = replicates.draws
+    >>> draws.shape, bool((draws[:, 0] == draws[:, 1]).all())
     ((100, 2, 3), True)
     """
-    found = [bracket(Evidence.of(grid)) for grid in grids]
-    values = np.stack([one.value[:, -1] for one in found])
-    weights = found[0].weights[:, -1]
-    q = float(weights @ weights)
-    away = np.stack([one.contributions[..., -1] for one in found])
-    away -= (away @ weights)[..., None]
-    errors = away * weights / np.sqrt(max(1 - q, ROUNDING))
-    z = np.random.default_rng(seed).standard_normal((replicates, len(weights)))
-    return Joint(values, values + np.einsum("bu,mtu->bmt", z, errors), 1.0 / q)
+    brackets = [bracket(Evidence.of(grid)) for grid in grids]
+    values = np.stack([risks.value[:, -1] for risks in brackets])
+    contributions = np.stack([risks.contributions[..., -1] for risks in brackets])
+    weights = brackets[0].weights[:, -1]
+    sum_w2 = float(weights @ weights)
+    deviations = contributions - (contributions @ weights)[..., None]
+    errors = deviations * weights / np.sqrt(max(1 - sum_w2, ROUNDING))
+    normal = np.random.default_rng(seed).standard_normal((replicates, len(weights)))
+    draws = values + np.einsum("bu,mtu->bmt", normal, errors)
+    return Joint(values, draws, n_eff=1.0 / sum_w2)
 
 
 def joint(runs: Sequence[Run], *, seed: int = 0) -> Joint:
-    """The risks of runs with the same cells, under common resampling of the contexts."""
+    """Return the risks of runs with the same cells, under common resampling of the contexts."""
     first = runs[0].preferences
     for run in runs[1:]:
         p = run.preferences
@@ -228,8 +256,8 @@ def joint(runs: Sequence[Run], *, seed: int = 0) -> Joint:
 
 
 def kendall(a: ArrayLike, b: ArrayLike) -> FloatArray:
-    """Kendall's tau of values [..,M] and [..,M]: pairs in the same order minus pairs in opposite
-    order, over all pairs.
+    """Return Kendall's tau of values [..,M] and [..,M]: pairs in the same order minus pairs in
+    opposite order, over all pairs.
 
     1: the same ranking; -1: the opposite one; about 0: none of the one in the other. A pair that
     ties in either counts for neither (tau-a).
@@ -237,115 +265,136 @@ def kendall(a: ArrayLike, b: ArrayLike) -> FloatArray:
     >>> kendall([1, 2, 3, 4], [1, 2, 4, 3]).round(3).item()
     0.667
     """
-    x, y = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
+    x = np.asarray(a, dtype=np.float64)
+    y = np.asarray(b, dtype=np.float64)
     i, j = np.triu_indices(x.shape[-1], k=1)
-    first, second = (values[..., i] - values[..., j] for values in (x, y))
-    tied = (np.abs(first) <= ROUNDING) | (np.abs(second) <= ROUNDING)
-    return np.asarray(np.where(tied, 0.0, np.sign(first * second)).mean(axis=-1))
+    x_differences = x[..., i] - x[..., j]
+    y_differences = y[..., i] - y[..., j]
+    is_tied = (np.abs(x_differences) <= ROUNDING) | (np.abs(y_differences) <= ROUNDING)
+    signs = np.where(is_tied, 0.0, np.sign(x_differences * y_differences))
+    return np.asarray(signs.mean(axis=-1))
 
 
 def size_findings(results: Results, *, seed: int = 0) -> Findings:
-    """Slopes of R, R^b and R^v per tenfold size, with two intervals that mean different things."""
+    """Return slopes of R, R^b and R^v per tenfold size, with two intervals that mean different
+    things."""
     named = [(planned.label, run) for planned, run in results]
-    members = _by_size(named)
+    models = _by_size(named)
     rows = []
-    for name, run, size in members:
+    for model in models:
         for measure in MEASURES:
-            shown = getattr(run.risks, measure)
-            ends = {"value": shown.value, "low": shown.low, "high": shown.high}
-            rows.append({"name": name, "x": size, "measure": measure, **ends})
-    slopes = _slopes(members, seed=seed)
-    table, fitted = pd.DataFrame(rows), pd.DataFrame(slopes)
+            risk = model.run.risks.summary[measure]
+            row = {
+                "name": model.label,
+                "x": model.parameters,
+                "measure": measure,
+                "value": risk.value,
+                "low": risk.low,
+                "high": risk.high,
+            }
+            rows.append(row)
+    slopes = _slopes(models, seed=seed)
+    _, first = named[0]
+    figure = chart(
+        "size",
+        "Risk and model size",
+        f"{basis(first)}. A line joins the sizes; bars: intervals over contexts.",
+        pd.DataFrame(rows),
+        "{name} {measure} {value:.3f}",
+        charts.trend,
+        x_title="parameters",
+    )
+    title = "Change of the risk with ten times the parameters"
     return Findings(
         "size",
         [
-            Table(
-                "size-slopes",
-                "Change of the risk with ten times the parameters",
-                fitted,
-            ),
+            Table("size-slopes", title, pd.DataFrame(slopes)),
             risks_table("size-risks", "Risks by size", named),
         ],
-        [
-            chart(
-                "size",
-                "Risk and model size",
-                f"{basis(named[0][1])}. A line joins the sizes; bars: intervals over contexts.",
-                table,
-                "{name} {measure} {value:.3f}",
-                charts.trend,
-                x_title="parameters",
-            )
-        ],
+        [figure],
         [run for _, run in named],
-        [
-            f"{RISKS[row['measure']].in_sentences}, ten times the parameters, over contexts: "
-            f"{verdict(row, **_TREND)}"
-            for row in slopes
-        ],
+        [_slope_sentence(row) for row in slopes],
     )
 
 
-_TREND = {"higher": "rises", "lower": "falls", "neither": "no clear trend"}
+def _slope_sentence(row: dict[str, Any]) -> str:
+    measure = RISKS[row["measure"]].in_sentences
+    trend = verdict(row, **_TREND)
+    return f"{measure}, ten times the parameters, over contexts: {trend}"
 
 
 def over_models(
     x: FloatArray, y: FloatArray
 ) -> tuple[float, float] | tuple[None, None]:
-    """The usual interval of a slope, from the scatter of the models around the line."""
+    """Return the usual interval of a slope, from the scatter of the models around the line."""
     freedom = len(x) - 2
     if freedom < 1:
         return None, None
     line = linregress(x, y)
-    reach = float(student_reach(line.stderr, freedom, level=_LEVEL))
+    reach = float(student_reach(line.stderr, freedom, level=LEVEL))
     return float(line.slope - reach), float(line.slope + reach)
 
 
-def _by_size(members: list[tuple[str, Run]]) -> list[tuple[str, Run, int]]:
-    sized = []
-    for name, run in members:
-        size = run.record.model.parameters
-        if not size:
+class SizedModel(NamedTuple):
+    """A model with its number of parameters."""
+
+    label: str
+    run: Run
+    parameters: int
+
+
+def _by_size(named: Sequence[tuple[str, Run]]) -> list[SizedModel]:
+    """Return models from the smallest to the largest."""
+    models = []
+    for label, run in named:
+        parameters = run.record.model.parameters
+        if not parameters:
             raise RunError(
-                f"study size: expected models with a number of parameters, found none of {name}; "
+                f"study size: expected models with a number of parameters, found none of {label}; "
                 "leave it out"
             )
-        sized.append((name, run, size))
-    if len({s for _, _, s in sized}) < 2:
+        models.append(SizedModel(label, run, parameters))
+    if len({model.parameters for model in models}) < 2:
         raise RunError("study size: expected at least two different sizes")
-    return sorted(sized, key=lambda m: m[2])
+    return sorted(models, key=lambda model: model.parameters)
 
 
-def _slopes(members: list[tuple[str, Run, int]], *, seed: int) -> list[dict[str, Any]]:
-    x = np.log10([size for _, _, size in members])
-    risks = joint([run for _, run, _ in members], seed=seed)
+def _slopes(models: Sequence[SizedModel], *, seed: int) -> list[dict[str, Any]]:
+    """Return the slope of each risk on the logarithm of the size, as rows of a table."""
+    x = np.log10([model.parameters for model in models])
+    replicates = joint([model.run for model in models], seed=seed)
     rows = []
     for i, measure in enumerate(MEASURES):
-        value = float(np.polyfit(x, risks.values[:, i], 1)[0])
-        low, high = risks.interval(value, np.polyfit(x, risks.draws[:, :, i].T, 1)[0])
-        ends = dict(
-            zip(("low", "high"), over_models(x, risks.values[:, i]), strict=True)
-        )
-        rows.append(
-            {"measure": measure, "value": value, "low": low, "high": high}
-            | {f"over_models_{end}": number for end, number in ends.items()}
-            | {"models": len(members), "n_eff": risks.n_eff}
-        )
+        slope = float(np.polyfit(x, replicates.values[:, i], 1)[0])
+        slopes_of_draws = np.polyfit(x, replicates.draws[:, :, i].T, 1)[0]
+        low, high = replicates.interval(slope, slopes_of_draws)
+        over_models_low, over_models_high = over_models(x, replicates.values[:, i])
+        row = {
+            "measure": measure,
+            "value": slope,
+            "low": low,
+            "high": high,
+            "over_models_low": over_models_low,
+            "over_models_high": over_models_high,
+            "models": len(models),
+            "n_eff": replicates.n_eff,
+        }
+        rows.append(row)
     return rows
 
 
 def source_sets(
     topic: Topic, given: Sequence[tuple[str, str]]
 ) -> list[tuple[str, ContextSet]]:
-    """The given sets, or the built-in ones of the topic."""
+    """Return the given sets by their names, or the built-in ones of the topic."""
     if given:
         return [(name, load_contexts(where, topic=topic)) for name, where in given]
-    names = builtin_contexts()
-    sets = [
-        (s, load_contexts(f"{s}-{topic.name}"))
-        for s in SOURCES
-        if f"{s}-{topic.name}" in names
-    ]
+    builtin = builtin_contexts()
+    sets = []
+    for source in SOURCES:
+        name = f"{source}-{topic.name}"
+        if name in builtin:
+            sets.append((source, load_contexts(name)))
     if len(sets) < 2:
         raise ContextError(
             f"study sources: topic {topic.name!r} has fewer than two built-in sets of sources; "
@@ -355,86 +404,98 @@ def source_sets(
 
 
 def sources_findings(results: Results, *, seed: int = 0) -> Findings:
-    """Risks by source, and Kendall's tau of each pair of sources with an interval over contexts."""
-    names = list(dict.fromkeys(planned.role for planned, _ in results))
-    # Only models that were scored in every source can be ranked.
-    labels = [{label for label, _ in only(results, name)} for name in names]
-    models = [
-        label for label, _ in only(results, names[0]) if all(label in s for s in labels)
-    ]
-    if len(models) < 2 or len(names) < 2:
-        raise SettingsError(
-            "study sources: expected two models that were scored in two sources"
-        )
-    by_source = {
-        name: [(label, run) for label, run in only(results, name) if label in models]
-        for name in names
+    """Return risks by source, and Kendall's tau of each pair of sources with an interval over
+    contexts."""
+    by_source = _ranked_models(results)
+    replicates = {
+        source: joint([run for _, run in named], seed=seed + i)
+        for i, (source, named) in enumerate(by_source.items())
     }
-    risks = {
-        name: joint([run for _, run in named], seed=seed + i)
-        for i, (name, named) in enumerate(by_source.items())
-    }
-    members = [
-        (label, name, run) for name, named in by_source.items() for label, run in named
+    risk_tables = [
+        risks_table(f"sources-{source}", f"Contexts from {source}", named)
+        for source, named in by_source.items()
     ]
-    members.sort(key=lambda member: member[0])
-    titles = [f"{model}, {name}" for model, name, _ in members]
-    table = pd.DataFrame(risk_rows([run for *_, run in members], titles))
     return Findings(
         "sources",
         [
-            Table("sources-agreement", "Agreement of the rankings", agreement(risks)),
+            Table(
+                "sources-agreement", "Agreement of the rankings", agreement(replicates)
+            ),
             Table(
                 "sources-published", "The same of the published figures", _published()
             ),
-            *(
-                risks_table(f"sources-{name}", f"Contexts from {name}", named)
-                for name, named in by_source.items()
-            ),
+            *risk_tables,
         ],
-        [
-            chart(
-                "sources",
-                "One model, several sources of contexts",
-                "Risks of each model in the contexts of each source, with intervals over contexts.",
-                table,
-                "{name} R {R:.3f}",
-                charts.risks,
-            )
-        ],
+        [_sources_figure(by_source)],
         [run for _, run in results],
     )
 
 
+def _ranked_models(results: Results) -> dict[str, list[tuple[str, Run]]]:
+    """Return by source the models that were scored in every source: others cannot be ranked."""
+    by_source = {planned.role: only(results, planned.role) for planned, _ in results}
+    labels = [{label for label, _ in named} for named in by_source.values()]
+    in_all = set.intersection(*labels)
+    if len(in_all) < 2 or len(by_source) < 2:
+        raise SettingsError(
+            "study sources: expected two models that were scored in two sources"
+        )
+    return {
+        source: [(label, run) for label, run in named if label in in_all]
+        for source, named in by_source.items()
+    }
+
+
+def _sources_figure(by_source: Mapping[str, Sequence[tuple[str, Run]]]) -> Figure:
+    """Return the risks of each model in each source, model by model."""
+    members = [
+        (label, source, run)
+        for source, named in by_source.items()
+        for label, run in named
+    ]
+    members.sort(key=lambda member: member[0])
+    names = [f"{label}, {source}" for label, source, _ in members]
+    return chart(
+        "sources",
+        "One model, several sources of contexts",
+        "Risks of each model in the contexts of each source, with intervals over contexts.",
+        pd.DataFrame(risk_rows([run for *_, run in members], names)),
+        "{name} R {R:.3f}",
+        charts.risks,
+    )
+
+
 def agreement(risks: dict[str, Joint]) -> pd.DataFrame:
-    """Kendall's tau of each pair of sources and measure; its interval is of replicates that are
-    independent between sources. Of four models tau has seven values only, and so have its ends."""
+    """Return Kendall's tau of each pair of sources and measure.
+
+    Its interval is of replicates that are independent between sources. Of four models tau has seven
+    values only, and so have its ends.
+    """
     rows = []
     for (a, first), (b, second) in itertools.combinations(risks.items(), 2):
         for m, measure in enumerate(MEASURES):
             value = float(kendall(first.values[:, m], second.values[:, m]))
-            drawn = kendall(first.draws[:, :, m], second.draws[:, :, m])
+            draws = kendall(first.draws[:, :, m], second.draws[:, :, m])
             tau = percentile_estimate(
-                value, drawn, level=_LEVEL, method="contexts", contain=True
+                value, draws, level=LEVEL, method="contexts", contain=True
             )
-            rows.append(
-                {"pair": f"{a}, {b}", "measure": measure, **with_ends("tau", tau)}
-            )
+            row = {"pair": f"{a}, {b}", "measure": measure, **with_ends("tau", tau)}
+            rows.append(row)
     return pd.DataFrame(rows)
 
 
 def _published() -> pd.DataFrame:
-    """Kendall's tau of the printed R: the paper calls the rankings consistent."""
-    R = {
-        table.contexts: {model: values[0] for model, values in table.models.items()}
-        for table in printed().values()
-        if table.topic == "gender"
-    }
-    models = list(R["book"])
-    return pd.DataFrame(
-        {
-            "pair": f"{a}, {b}",
-            "tau": float(kendall(*([R[s][m] for m in models] for s in (a, b)))),
-        }
-        for a, b in itertools.combinations(R, 2)
-    )
+    """Return Kendall's tau of the printed R: the paper calls the rankings consistent."""
+    by_source: dict[str, dict[str, float]] = {}
+    for table in printed().values():
+        if table.topic == "gender":
+            by_source[table.contexts] = {
+                model: values[0] for model, values in table.models.items()
+            }
+    models = list(by_source["book"])
+    rows = []
+    for a, b in itertools.combinations(by_source, 2):
+        first = [by_source[a][model] for model in models]
+        second = [by_source[b][model] for model in models]
+        rows.append({"pair": f"{a}, {b}", "tau": float(kendall(first, second))})
+    return pd.DataFrame(rows)
