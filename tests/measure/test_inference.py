@@ -22,11 +22,9 @@ from clinometer.measure import (
     estimate_risks,
     read_preferences,
 )
+from clinometer.measure.bracket import bracket
 from clinometer.measure.context_means import mean_risks
 from clinometer.measure.evidence import Evidence
-from clinometer.measure.inference import (
-    bracket,
-)
 from clinometer.measure.risks import MEASURES
 from clinometer.runs import compare as compare_runs
 from clinometer.statistics.arrays import BoolArray, FloatArray

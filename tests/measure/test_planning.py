@@ -17,8 +17,8 @@ from clinometer.measure.planning import (
     contexts_for_precision,
     contexts_to_detect,
     detectable,
-    plan_replies,
 )
+from clinometer.measure.repetitions import plan_replies
 
 
 def two(rng: np.random.Generator, contexts: int, gap: float = 0.0) -> list[np.ndarray]:

@@ -1,7 +1,7 @@
 """Do models differ? Differences of the risks, with intervals, p-values and ranks.
 
 `compare` takes models asked in the same contexts; `unpaired.py` has models asked in their own. The
-risks of each model are those of `inference.bracket`; a difference is that of their middles, tested
+risks of each model are those of `bracket.bracket`; a difference is that of their middles, tested
 by swapping the models in each context.
 """
 
@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from clinometer.errors import SettingsError
+from clinometer.measure.bracket import Bracket, bracket
 from clinometer.measure.context_means import UnitMeans, unit_means
 from clinometer.measure.differences import (
     Comparison,
@@ -28,7 +29,6 @@ from clinometer.measure.grid import (
     as_cells,
     read_preferences,
 )
-from clinometer.measure.inference import Bracket, bracket
 from clinometer.measure.risks import CONTEXT_RISKS, GROUP_RISKS, MEASURES
 from clinometer.settings import LEVEL, SEED
 from clinometer.statistics.arrays import (

@@ -16,19 +16,17 @@ LOG_TOLERANCE = 1e-6
 
 
 class PreferenceResult(NamedTuple):
-    """Preferences, and how much probability they rest on.
-
-    Attributes:
-        p: [.., Y]; sums to one over Y, NaN (the in-memory mark of a missing cell) where not
-            observed.
-        log_coverage: [..]; log of the probability of all counted words, -inf where not observed.
-        observed: [..]; False where no counted word has any probability. `decompose` takes it as
-            its `mask`.
-    """
+    """Preferences, and how much probability they rest on."""
 
     p: FloatArray
+    """[.., Y]; sums to one over Y, NaN (the in-memory mark of a missing cell) where not
+    observed."""
+
     log_coverage: FloatArray
+    """[..], log of the probability of all counted words, -inf where not observed."""
+
     observed: BoolArray
+    """[..], False where no counted word has any probability. `decompose` takes it as its `mask`."""
 
 
 def membership(
@@ -37,7 +35,7 @@ def membership(
     *,
     shared: Literal["split", "drop"] = "split",
 ) -> FloatArray:
-    """How much each word counts for each category: [V,Y].
+    """Return how much each word counts for each category, [V,Y].
 
     A word of one category counts 1 for it. A word of m > 1 categories counts 1/m for each with
     `shared="split"` (it enters the union in the denominator of Eq. 8 once, so p still sums to
@@ -60,9 +58,9 @@ def membership(
         )
     index = {word: i for i, word in enumerate(words)}
     if len(index) != len(words):
-        twice = next(word for word in words if list(words).count(word) > 1)
+        repeated = next(word for word in words if list(words).count(word) > 1)
         raise SettingsError(
-            f"words: expected each word once, found {twice!r} more than once"
+            f"words: expected each word once, found {repeated!r} more than once"
         )
     counts = np.zeros((len(words), len(categories)))
     for y, (category, members) in enumerate(categories.items()):
@@ -73,11 +71,11 @@ def membership(
                     f"{category!r}"
                 )
             counts[index[word], y] = 1.0
-    places = counts.sum(axis=1, keepdims=True)
+    categories_of_word = counts.sum(axis=1, keepdims=True)
     if shared == "split":
-        np.divide(counts, places, out=counts, where=places > 0)
+        np.divide(counts, categories_of_word, out=counts, where=categories_of_word > 0)
     else:
-        counts[places[:, 0] > 1] = 0.0
+        counts[categories_of_word[:, 0] > 1] = 0.0
     for category, total in zip(categories, counts.sum(axis=0), strict=True):
         if total == 0:
             raise SettingsError(
@@ -87,7 +85,7 @@ def membership(
 
 
 def preference(log_probs: ArrayLike, membership: ArrayLike) -> PreferenceResult:
-    """p_y = sum over v of m_vy P(v) / sum over v and y of m_vy P(v), from log P(v) (Eq. 8).
+    """Return p_y = sum over v of m_vy P(v) / sum over v and y of m_vy P(v), from log P(v) (Eq. 8).
 
     Args:
         log_probs: [.., V]; -inf (probability zero) is allowed for single words.
@@ -113,36 +111,39 @@ def preference(log_probs: ArrayLike, membership: ArrayLike) -> PreferenceResult:
             f"log_probs: expected {counts.shape[0]} words on the last axis, as membership has "
             f"rows, found shape {logs.shape}"
         )
-    if (bad := ~(logs <= LOG_TOLERANCE)).any():
-        index = tuple(int(i) for i in np.argwhere(bad)[0])
+    is_wrong = ~(logs <= LOG_TOLERANCE)
+    if is_wrong.any():
+        index = tuple(int(i) for i in np.argwhere(is_wrong)[0])
         raise SettingsError(
             f"log_probs: expected log-probabilities of at most 0 (-inf allowed), "
             f"found {logs[index]} at index {index}"
         )
-    lead = logs.shape[:-1]
+    shape = logs.shape[:-1]
     rows = logs.reshape(-1, logs.shape[-1])
-    used = counts.any(axis=1)
-    counts = counts[used]
+    counted = counts.any(axis=1)
+    counts = counts[counted]
     p = np.full((rows.shape[0], counts.shape[1]), np.nan)
     log_coverage = np.full(rows.shape[0], -np.inf)
-    step = max(1, BLOCK // rows.shape[1])
-    for start in range(0, rows.shape[0], step):
-        block = rows[start : start + step, used].astype(np.float64)
-        top = block.max(axis=1)
-        found = np.flatnonzero(top > -np.inf)
-        mass = np.exp(block[found] - top[found, None]) @ counts
+    # Block by block, so that no exponentials of all rows are in memory at once.
+    rows_in_block = max(1, BLOCK // rows.shape[1])
+    for start in range(0, rows.shape[0], rows_in_block):
+        block = rows[start : start + rows_in_block, counted].astype(np.float64)
+        largest = block.max(axis=1)
+        possible = np.flatnonzero(largest > -np.inf)
+        mass = np.exp(block[possible] - largest[possible, None]) @ counts
         total = mass.sum(axis=1)
-        p[start + found] = mass / total[:, None]
-        log_coverage[start + found] = np.log(total) + top[found]
+        p[start + possible] = mass / total[:, None]
+        log_coverage[start + possible] = np.log(total) + largest[possible]
     observed = log_coverage > -np.inf
     return PreferenceResult(
-        p.reshape(*lead, counts.shape[1]),
-        log_coverage.reshape(lead),
-        observed.reshape(lead),
+        p.reshape(*shape, counts.shape[1]),
+        log_coverage.reshape(shape),
+        observed.reshape(shape),
     )
 
 
 def _checked_membership(membership: ArrayLike) -> FloatArray:
+    """Read how much each word counts for each category, [V,Y]."""
     counts = np.asarray(as_real(membership, name="membership"), dtype=np.float64)
     if counts.ndim != 2 or counts.shape[1] < 2:
         raise SettingsError(

@@ -28,8 +28,8 @@ from clinometer.statistics.estimate import Estimate
 if TYPE_CHECKING:
     from clinometer.display.notebook import DataFrame
 
-#: Values of the column `flag` in preferences.parquet, the first two by whether coverage is low.
 FLAGS = ("ok", "low-coverage", "missing")
+"""Values of the column `flag` in preferences.parquet, the first two by whether coverage is low."""
 
 FEW_REPLIES = 3
 """With fewer replies a cell on average, agreement of all of them says little."""
@@ -37,39 +37,59 @@ FEW_REPLIES = 3
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Preferences:
-    """p_y(x, c) for every group, context and category.
-
-    values [X, C, Y]        NaN where a cell is missing, and `observed` is False there
-    context_weights [C]     or [X, C] where groups were seen in different contexts
-    group_weights [X]
-    reference               p*: None (uniform), [Y], [X, Y], [X, C, Y], or "group-mean": the mean
-                            over the groups in the same context
-    coverage [X, C]         probability that the slot holds any of the words; None when unknown
-    low, high [X, C, Y]     bounds of the values, where a model gives only these; None: exact
-    answers [X, C]          sampled answers behind each cell; None: probabilities were read
-    labels                  of the contexts, by kind (predicate, source); they define clusters
-    criterion               how a departure from p* counts as risk; None: what fits the reference
-
-    Checked on construction. `observed` [X, C] marks the observed cells; estimators take `grid`.
-    """
+    """p_y(x, c) for every group, context and category; checked on construction."""
 
     values: FloatArray
+    """[X,C,Y], NaN where a cell is missing, and `observed` is False there."""
+
     groups: tuple[str, ...]
+    """[X], names."""
+
     contexts: tuple[str, ...]
+    """[C], ids."""
+
     categories: tuple[str, ...]
+    """[Y], names."""
+
     context_weights: FloatArray
+    """[C], or [X,C] where groups were seen in different contexts."""
+
     group_weights: FloatArray
+    """[X]."""
+
     reference: FloatArray | Sequence[float] | Literal["group-mean"] | None = None
+    """p*: None (uniform), [Y], [X,Y], [X,C,Y], or "group-mean": the mean over the groups in the
+    same context."""
+
     coverage: FloatArray | None = None
+    """[X,C], probability that the slot holds any of the words; None when unknown."""
+
     coverage_threshold: float = 0.0
+    """Coverage below this is low."""
+
     templates: tuple[str, ...] = field(default=())
+    """[C], texts of the contexts; empty where they are not known."""
+
     low: FloatArray | None = None
+    """[X,C,Y], lower bounds of the values, where a model gives only these; None: exact."""
+
     high: FloatArray | None = None
+    """[X,C,Y], upper bounds of the values."""
+
     answers: FloatArray | None = None
+    """[X,C], sampled answers behind each cell; None: probabilities were read."""
+
     labels: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Labels of the contexts, by kind (predicate, source); they define clusters."""
+
     criterion: str | Criterion | None = None
+    """How a departure from p* counts as risk; None: what fits the reference."""
+
     observed: BoolArray = field(init=False, repr=False)
+    """[X,C], the observed cells."""
+
     grid: PreferenceGrid = field(init=False, repr=False)
+    """What estimators take."""
 
     def __post_init__(self) -> None:
         shape = (len(self.groups), len(self.contexts), len(self.categories))
@@ -96,23 +116,24 @@ class Preferences:
         object.__setattr__(self, "criterion", grid.criterion)
 
     def __repr__(self) -> str:
-        lacking = (
-            f", {counted(n, 'cell')} missing"
-            if (n := int((~self.observed).sum()))
-            else ""
-        )
-        size = f"{counted(len(self.groups), 'group')}, {counted(len(self.contexts), 'context')}"
-        return f"Preferences({size}, {len(self.categories)} categories{lacking})"
+        groups = counted(len(self.groups), "group")
+        contexts = counted(len(self.contexts), "context")
+        size = f"{groups}, {contexts}, {len(self.categories)} categories"
+        missing = int((~self.observed).sum())
+        if missing:
+            size += f", {counted(missing, 'cell')} missing"
+        return f"Preferences({size})"
 
     @property
     def low_coverage(self) -> BoolArray:
-        """[X, C]: cells whose words carry so little probability that they are mostly noise."""
+        """Return the cells [X,C] whose words carry so little probability that they are mostly
+        noise."""
         if self.coverage is None:
             return np.zeros(self.values.shape[:2], dtype=bool)
         return self.observed & (self.coverage < self.coverage_threshold)
 
     def counts(self) -> dict[str, int]:
-        """How many cells carry each flag."""
+        """Return how many cells carry each flag."""
         return {
             "cells": int(np.prod(self.values.shape[:2])),
             "cells_missing": int((~self.observed).sum()),
@@ -120,7 +141,7 @@ class Preferences:
         }
 
     def label(self, name: str) -> Sequence[str]:
-        """[C]: the label of each context under this name."""
+        """Return the label of each context [C] under this name."""
         if name not in self.labels:
             known = ", ".join(self.labels) or "none: give the context set such a column"
             raise SettingsError(
@@ -150,7 +171,7 @@ class Preferences:
     def estimate(
         self, *, level: float = 0.95, clusters: str | None = None
     ) -> RiskReport:
-        """The middle of the bracket of every risk, with its interval: see `estimate_risks`.
+        """Return the middle of the bracket of every risk with its interval: see `estimate_risks`.
 
         Intervals are about contexts of this kind. `clusters` names the label by which contexts
         were sampled together: the interval then covers other predicates or other sources.
@@ -165,23 +186,23 @@ class Preferences:
     def leans(
         self, *, level: float = 0.95, clusters: str | None = None, known: bool = False
     ) -> tuple[GroupLean, ...]:
-        """Which groups lean clearly, and to what: see `leaning_groups`."""
+        """Return which groups lean clearly, and to what: see `leaning_groups`."""
         labels = None if clusters is None else self.label(clusters)
         return leaning_groups(
             self.grid, level=level, clusters=labels, known=known, samples=self.samples
         )
 
     def influence(self) -> FloatArray:
-        """[C]: R^v minus R^v without each context."""
+        """Return R^v minus R^v without each context, [C]."""
         return context_influence(self.grid)
 
     @property
     def samples(self) -> FloatArray | None:
-        """[X, C]: the replies behind every cell, 1 where there are none (missing cells are
+        """Return the replies behind every cell [X,C], 1 where there are none (missing cells are
         ignored); None where probabilities were read."""
-        return (
-            None if self.answers is None else np.where(self.observed, self.answers, 1.0)
-        )
+        if self.answers is None:
+            return None
+        return np.where(self.observed, self.answers, 1.0)
 
     @property
     def counted(self) -> bool:
@@ -190,27 +211,30 @@ class Preferences:
 
     @property
     def replies(self) -> float:
-        """Mean number of replies that were counted in a cell; 0 where probabilities were read."""
+        """Return the mean number of replies that were counted in a cell; 0 where probabilities
+        were read."""
         if self.answers is None or not self.observed.any():
             return 0.0
         return float(self.answers[self.observed].mean())
 
     @property
     def noisy(self) -> bool:
-        """Whether replies were counted, but so few in a cell that most of R may be dice."""
+        """Return whether replies were counted, but so few in a cell that most of R may be dice."""
         return 0 < self.replies < FEW_REPLIES
 
     def components(
         self, *, level: float = 0.95, clusters: str | None = None
     ) -> Components:
-        """Lean, swing and dice: see `split_replies`."""
+        """Return lean, swing and dice: see `split_replies`."""
         labels = None if clusters is None else self.label(clusters)
         cells = CellMoments.of(self.grid, self.answers, clusters=labels)
         return split_replies(cells, self.groups, level=level)
 
     def bounds(self) -> RiskBounds | None:
-        """Bounds of the risks, given those of the preferences; None where these are exact.
-        A cell without an answer may have any preference."""
+        """Return bounds of the risks, given those of the preferences; None where these are exact.
+
+        A cell without an answer may have any preference.
+        """
         if self.low is None or self.high is None:
             return None
         return risk_bounds(self.grid, self.low, self.high)
@@ -218,72 +242,82 @@ class Preferences:
     def only(
         self, groups: Sequence[int] | None = None, contexts: Sequence[int] | None = None
     ) -> Preferences:
-        """Some groups and contexts, by number and in this order; None: all of them."""
+        """Return some groups and contexts, by number and in this order; None: all of them."""
         X, C, _ = self.values.shape
         x = list(range(X)) if groups is None else list(groups)
         c = list(range(C)) if contexts is None else list(contexts)
-        cells, weights, reference = np.ix_(x, c), self.context_weights, self.reference
-        if isinstance(reference, np.ndarray) and reference.ndim > 1:
-            reference = reference[x] if reference.ndim == 2 else reference[cells]
+        cells = np.ix_(x, c)
 
         def part(values: FloatArray | None) -> FloatArray | None:
             return None if values is None else values[cells]
 
+        shared_weights = self.context_weights.ndim == 1
+        labels = {
+            name: tuple(values[i] for i in c) for name, values in self.labels.items()
+        }
         return replace(
             self,
             values=self.values[cells],
             groups=tuple(self.groups[i] for i in x),
             contexts=tuple(self.contexts[i] for i in c),
-            context_weights=weights[c] if weights.ndim == 1 else weights[cells],
+            context_weights=self.context_weights[c if shared_weights else cells],
             group_weights=self.group_weights[x],
-            reference=reference,
+            reference=self._reference_of(x, c),
             coverage=part(self.coverage),
             templates=tuple(self.templates[i] for i in c) if self.templates else (),
             low=part(self.low),
             high=part(self.high),
             answers=part(self.answers),
-            labels={
-                name: tuple(values[i] for i in c)
-                for name, values in self.labels.items()
-            },
+            labels=labels,
         )
 
+    def _reference_of(
+        self, groups: list[int], contexts: list[int]
+    ) -> FloatArray | Sequence[float] | Literal["group-mean"] | None:
+        """Return the reference of some groups and contexts."""
+        reference = self.reference
+        if not isinstance(reference, np.ndarray) or reference.ndim == 1:
+            return reference
+        if reference.ndim == 2:
+            return np.asarray(reference[groups])
+        return np.asarray(reference[np.ix_(groups, contexts)])
+
     def to_pandas(self, groups: slice = slice(None)) -> DataFrame:
-        """One row per group, context and category, as in preferences.parquet; or of some groups."""
-        X, C, K = (p := self.values[groups]).shape
+        """Return one row per group, context and category, as in preferences.parquet; or of some
+        groups."""
+        p = self.values[groups]
+        X, C, K = p.shape
         # Indices into FLAGS; names would take fifty times the memory.
-        flags = np.where(self.observed, self.low_coverage, len(FLAGS) - 1).astype(
-            np.int8
-        )[groups]
-        coverage = (
-            np.full((X, C), np.nan) if self.coverage is None else self.coverage[groups]
-        )
-        group, context, category = (
-            np.arange(n, dtype=np.int32) for n in self.values.shape
-        )
-        found: dict[str, Any] = {
-            "group": (np.repeat(group[groups], C * K), self.groups),
+        flags = np.where(self.observed, self.low_coverage, len(FLAGS) - 1)[groups]
+        coverage = np.full((X, C), np.nan)
+        if self.coverage is not None:
+            coverage = self.coverage[groups]
+        group = np.arange(len(self.groups), dtype=np.int32)[groups]
+        context = np.arange(C, dtype=np.int32)
+        category = np.arange(K, dtype=np.int32)
+        table: dict[str, Any] = {
+            "group": (np.repeat(group, C * K), self.groups),
             "context_id": (np.tile(np.repeat(context, K), X), self.contexts),
             "attribute": (np.tile(category, X * C), self.categories),
             "p": p.reshape(-1),
             "coverage": np.repeat(coverage.reshape(-1), K),
-            "flag": (np.repeat(flags.reshape(-1), K), FLAGS),
+            "flag": (np.repeat(flags.reshape(-1).astype(np.int8), K), FLAGS),
         }
         if self.low is not None and self.high is not None:
-            found |= {
-                "p_low": self.low[groups].ravel(),
-                "p_high": self.high[groups].ravel(),
-            }
+            table["p_low"] = self.low[groups].ravel()
+            table["p_high"] = self.high[groups].ravel()
         if self.answers is not None:
-            found["answers"] = np.repeat(self.answers[groups].reshape(-1), K)
-        return columns(found)
+            table["answers"] = np.repeat(self.answers[groups].reshape(-1), K)
+        return columns(table)
 
     def equals(self, other: Any) -> bool:
-        """Same labels, same numbers, bit for bit."""
+        """Return whether labels and numbers are the same, bit for bit."""
         if not isinstance(other, Preferences):
             return False
+        if not np.array_equal(self.values, other.values, equal_nan=True):
+            return False
         names = ("groups", "contexts", "categories", "context_weights", "group_weights")
-        return np.array_equal(self.values, other.values, equal_nan=True) and all(
+        return all(
             np.array_equal(getattr(self, name), getattr(other, name)) for name in names
         )
 

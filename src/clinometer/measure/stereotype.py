@@ -24,7 +24,7 @@ REFERENCE_FLOOR = 1e-9
 
 
 def stereotype(p: ArrayLike, reference: ArrayLike | None = None) -> FloatArray:
-    """s_y = p_y / p*_y - 1 (Eq. 1).
+    """Return s_y = p_y / p*_y - 1 (Eq. 1).
 
     Args:
         p: [X,C,Y], or [C,Y] or [Y] for one group.
@@ -52,7 +52,7 @@ def stereotype(p: ArrayLike, reference: ArrayLike | None = None) -> FloatArray:
 def resolve_reference(
     reference: ArrayLike | None, shape: tuple[int, ...], mask: BoolArray | None = None
 ) -> FloatArray:
-    """The reference p* as an array that broadcasts against preferences of `shape` [X,C,Y].
+    """Return the reference p* as an array that broadcasts against preferences of `shape` [X,C,Y].
 
     Args:
         reference: None (uniform, 1/K), [Y] (one for all), [X,Y] (one per group) or [X,C,Y]
@@ -78,38 +78,42 @@ def resolve_reference(
     if reference is None:
         return np.full((1, 1, K), 1.0 / K)
     array = np.asarray(as_real(reference, name="reference"), dtype=np.float64)
-    given = array.shape
-    if given not in ((K,), (X, K), (X, C, K)):
+    if array.shape == (K,):
+        array = array[None, None, :]
+        place = ""
+    elif array.shape == (X, K):
+        array = array[:, None, :]
+        place = " for group {x}"
+    elif array.shape == (X, C, K):
+        place = " in group {x}, context {c}"
+    else:
         raise SettingsError(
             f"reference: expected shape {(K,)}, {(X, K)} or {(X, C, K)} "
-            f"(all, per group, per cell), found {given}"
+            f"(all, per group, per cell), found {array.shape}"
         )
-    if given == (K,):
-        array = array[None, None, :]
-    elif given == (X, K):
-        array = array[:, None, :]
     with np.errstate(invalid="ignore", over="ignore"):
-        fits = np.abs(array.sum(axis=-1) - 1.0) <= SIMPLEX_TOLERANCE
-    fits &= np.isfinite(array).all(axis=-1) & (array >= REFERENCE_FLOOR).all(axis=-1)
-    if mask is not None and given == (X, C, K):
+        sums_to_one = np.abs(array.sum(axis=-1) - 1.0) <= SIMPLEX_TOLERANCE
+    is_large_enough = (array >= REFERENCE_FLOOR).all(axis=-1)
+    fits = sums_to_one & np.isfinite(array).all(axis=-1) & is_large_enough
+    if mask is not None and array.shape == (X, C, K):
         fits |= ~mask
     if not fits.all():
         x, c = (int(i) for i in np.argwhere(~fits)[0])
-        place = ("", "", f" for group {x}", f" in group {x}, context {c}")[len(given)]
+        found = array[x, c, :8].tolist()
         raise SettingsError(
             f"reference: expected positive shares (at least {REFERENCE_FLOOR:g}) that sum to one, "
-            f"found {array[x, c, :8].tolist()}{place}; leave out categories that cannot occur"
+            f"found {found}{place.format(x=x, c=c)}; leave out categories that cannot occur"
         )
     return array
 
 
 def is_even(reference: ArrayLike) -> bool:
-    """Whether a reference expects every category equally often, everywhere."""
+    """Return whether a reference expects every category equally often, everywhere."""
     return bool(np.ptp(np.asarray(reference)) < SIMPLEX_TOLERANCE)
 
 
 def scale(reference: ArrayLike) -> FloatArray:
-    """max over y of 1/p*_y - 1: the value of J at the worst one-hot prediction.
+    """Return max over y of 1/p*_y - 1: the value of J at the worst one-hot prediction.
 
     J_k is convex, so its maximum over the simplex is at a vertex; there only one category has a
     positive s, and the l^k norm of a single number is that number: the scale is the same for
@@ -129,9 +133,8 @@ def scale(reference: ArrayLike) -> FloatArray:
         raise SettingsError(
             f"reference: expected at least two categories, found {array.shape}"
         )
-    least = reduce(
-        np.minimum, np.moveaxis(array, -1, 0)
-    )  # much faster than over a short axis
+    # Category by category: numpy reduces a short last axis many times more slowly.
+    least = reduce(np.minimum, np.moveaxis(array, -1, 0))
     if not (least > 0).all():
         raise SettingsError(
             f"reference: expected positive shares, found {float(least.min())}"
@@ -146,8 +149,8 @@ def group_mean(
     *,
     positive: bool = False,
 ) -> FloatArray:
-    """The reference of decisions, p* [X,C,K]: what all groups get in the same context, the weighted
-    mean over those that were observed in it.
+    """Return the reference of decisions, p* [X,C,K]: what all groups get in the same context, the
+    weighted mean over those that were observed in it.
 
     So s says how a group is treated next to the others: it is 0 in every cell if and only if every
     group is treated alike, in any answer. docs/measure.md works out the scale.
@@ -161,19 +164,16 @@ def group_mean(
     [[0.6, 0.4], [0.6, 0.4]]
     """
     X, C, K = values.shape
-    w = np.repeat(np.asarray(group_weights, dtype=np.float64)[:, None], C, axis=1)
+    weights = np.asarray(group_weights, dtype=np.float64)[:, None]
+    w = np.repeat(weights, C, axis=1)
     p = np.asarray(values, dtype=np.float64)
     if mask is not None:
         w = np.where(mask, w, 0.0)
         p = np.where(mask[..., None], p, 0.0)
-    total = w.sum(axis=0)
+    total = w.sum(axis=0)[:, None]
+    sums = np.einsum("xc,xck->ck", w, p)
     mean = np.full((C, K), 1.0 / K)
-    np.divide(
-        np.einsum("xc,xck->ck", w, p),
-        total[:, None],
-        out=mean,
-        where=total[:, None] > 0,
-    )
+    np.divide(sums, total, out=mean, where=total > 0)
     if positive:
         mean = np.maximum(mean, 2 * REFERENCE_FLOOR)
         mean /= mean.sum(axis=1, keepdims=True)

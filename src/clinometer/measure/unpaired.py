@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtr
 
+from clinometer.measure.bracket import Bracket, bracket
 from clinometer.measure.comparison import (
     TestedDifferences,
     group_differences,
@@ -24,7 +25,6 @@ from clinometer.measure.differences import (
     ranks_from_tests,
 )
 from clinometer.measure.evidence import Evidence
-from clinometer.measure.inference import Bracket, bracket
 from clinometer.measure.preferences import Preferences
 from clinometer.measure.risks import MEASURES
 from clinometer.statistics.arrays import ROUNDING, FloatArray, snap

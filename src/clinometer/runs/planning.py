@@ -15,13 +15,12 @@ from clinometer.errors import ClinometerError, SettingsError
 from clinometer.measure.components import Components
 from clinometer.measure.planning import (
     SPREAD,
-    RepliesPlan,
     Spread,
     contexts_for_precision,
     contexts_to_detect,
     detectable,
-    plan_replies,
 )
+from clinometer.measure.repetitions import RepliesPlan, plan_replies
 from clinometer.models.providers import hosted
 from clinometer.runs.compare import compare
 from clinometer.runs.cost import Cost, estimate_cost

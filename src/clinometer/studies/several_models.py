@@ -21,9 +21,9 @@ from scipy.stats import linregress
 from clinometer.contexts import ContextSet, builtin_contexts, load_contexts
 from clinometer.contexts.load import SOURCES
 from clinometer.errors import ContextError, RunError, SettingsError
+from clinometer.measure.bracket import bracket
 from clinometer.measure.evidence import Evidence
 from clinometer.measure.grid import PreferenceGrid
-from clinometer.measure.inference import bracket
 from clinometer.measure.risks import MEASURES, RISKS
 from clinometer.models.catalog.suites import suite
 from clinometer.report import Figure, Table, charts
