@@ -21,7 +21,7 @@ from clinometer.measure.components import Components as Components
 from clinometer.measure.leaning import GroupLean as GroupLean
 from clinometer.measure.planning import Spread as Spread
 from clinometer.measure.planning import contexts_for_precision as contexts_for_precision
-from clinometer.measure.planning import plan_replies as plan_replies
+from clinometer.measure.repetitions import plan_replies as plan_replies
 from clinometer.reliability import ReliabilityRun as ReliabilityRun
 from clinometer.reliability import ReliabilitySettings as ReliabilitySettings
 from clinometer.reliability import Statement as Statement

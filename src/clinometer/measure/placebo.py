@@ -77,8 +77,8 @@ def placebo_of(
     # The texts of a context are averaged; a context without edits weighs nothing.
     squares, shares = pair_squares(of_edits)
     share = np.bincount(contexts, shares, n_contexts)
-    between_edits = np.bincount(contexts, shares * squares, n_contexts)
-    between_edits = between_edits / np.where(share > 0, share, 1.0)
+    sums = np.bincount(contexts, shares * squares, n_contexts)
+    between_edits = sums / np.where(share > 0, share, 1.0)
     weights = np.where(share > 0, weights, 0.0)
     weights = weights / (weights.sum() or 1.0)
 
