@@ -71,6 +71,24 @@ def test_the_folder_contains_the_documented_files(run: Run) -> None:
     assert list((run.path / "scores").glob("part-*.parquet"))
 
 
+def test_settings_keep_their_names_in_the_record(run: Run) -> None:
+    """A field of the options that is renamed is another key in every run.json."""
+    record = json.loads((present(run.path) / "run.json").read_text(encoding="utf-8"))
+    settings = record["settings"]
+    assert " ".join(settings) == (
+        "max_contexts placebo seed criterion coverage_threshold level clusters load words"
+    )
+    assert " ".join(settings["load"]) == (
+        "kind device dtype revision batch_tokens device_map quantize steer chat "
+        "chat_request sampled server allow begun"
+    )
+    assert " ".join(settings["load"]["server"]) == (
+        "tokenizer route top_k concurrency timeout patience max_requests max_tokens "
+        "price budget"
+    )
+    assert " ".join(settings["words"]) == "tolerance single_token"
+
+
 def test_the_numbers_match_the_preferences(run: Run) -> None:
     table = pq.read_table(present(run.path) / "preferences.parquet").to_pandas()
     p = table.pivot_table("p", ["group", "context_id"], "attribute", observed=True)

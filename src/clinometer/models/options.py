@@ -221,8 +221,11 @@ class LoadOptions:
         advanced=True,
         unset="nothing",
     )
-    earlier: dict[str, Any] = field(default_factory=dict)
-    """What the run that is resumed has learnt about its server (request) and used of it (usage)."""
+    begun: dict[str, Any] = field(default_factory=dict)
+    """What the run that is resumed has learnt about its server (request) and used of it (usage).
+
+    A key of run.json, like all fields of settings: another name would change files on disk.
+    """
 
     def __post_init__(self) -> None:
         check_settings(self)

@@ -98,7 +98,7 @@ class AuditedModel:
 
     def _reply_log(self, file: Path, scorer: Scorer) -> ReplyLog:
         """Return a log of replies that notes with each what the run has used so far."""
-        paid_before = self.load.earlier.get("usage", {})
+        paid_before = self.load.begun.get("usage", {})
 
         def usage() -> dict[str, int]:
             return added(paid_before, scorer.usage())

@@ -24,7 +24,7 @@ def open_server(spec: ModelSpec, *, load: LoadOptions, words: WordOptions) -> Sc
     price = price_of(spec.target, load.server.price)
     client = Client(Address.parse(spec.target), load.server, price)
     if price is not None:
-        usage = load.earlier.get("usage", {})
+        usage = load.begun.get("usage", {})
         client.meter.paid_before = price.of(
             usage.get("tokens_read", 0), usage.get("tokens_written", 0)
         )
@@ -43,13 +43,13 @@ def _open(
     info = ModelInfo(
         spec.name, "server", digest(served), dtype="served", device="server"
     )
-    earlier = load.earlier.get("request")
+    earlier = load.begun.get("request")
     endpoint = ChatEndpoint(client, str(served["id"]), earlier)
     hosted = client.address.provider is not None
     sampled = load.sampled
     if sampled is not None and not sampled.automatic:
         return ServerSampler(endpoint, info, load, sampled, chat=load.chat or hosted)
-    went_on_to_chat = sampled is not None and "request" in load.earlier
+    went_on_to_chat = sampled is not None and "request" in load.begun
     if not hosted and not went_on_to_chat:
         try:
             return open_by_words(spec, client, served, info, load=load, words=words)

@@ -447,7 +447,7 @@ def begun_load(
     begun: dict[str, Any] = {"usage": dict(usage)}
     if record.model.request:
         begun["request"] = record.model.request
-    return replace(load.resumed(record.model.dtype), earlier=begun)
+    return replace(load.resumed(record.model.dtype), begun=begun)
 
 
 def added(before: Mapping[str, int], now: Mapping[str, int]) -> dict[str, int]:
