@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from string import ascii_uppercase
@@ -51,52 +51,75 @@ def compare_command(
         raise SettingsError(
             f"--align: expected one of {', '.join(ALIGN)}, found {align!r}"
         )
-    from clinometer.report.tables import comparison_tables
-
-    loaded = [Run.load(path) for path in runs]
-    chosen: Any = align or ("groups" if only_contexts_differ(loaded) else "same")
-    both = compared(loaded, seed=seed, clusters=clusters, level=level, align=chosen)
-    found = both.comparison
-    notes = _notes(
-        found, resampling_note(list(zip(found.models, loaded, strict=True))), clusters
-    )
+    opened = [Run.load(path) for path in runs]
+    chosen: Any = align
+    if align is None:
+        chosen = "groups" if only_contexts_differ(opened) else "same"
+    result = compared(opened, seed=seed, clusters=clusters, level=level, align=chosen)
+    comparison = result.comparison
+    resampling = resampling_note(list(zip(comparison.models, opened, strict=True)))
+    notes = _notes(comparison, resampling, clusters)
     if json_output:
-        about = {"align": chosen, "notes": notes}
-        said = {
-            "findings": plain(list(both.findings)),
-            "shifts": plain(list(both.shifts)),
-        }
-        print_json({**found.to_dict(), **said, **about})
+        print_json(
+            {
+                **comparison.to_dict(),
+                "findings": plain(list(result.findings)),
+                "shifts": plain(list(result.shifts)),
+                "align": chosen,
+                "notes": notes,
+            }
+        )
         return
-    sizes = [f"{len(found.groups)} groups"]
-    if not found.own_contexts:
-        sizes.append(f"{found.n_contexts} contexts ({found.n_eff:.1f} effective)")
-    intervals = f"{100 * found.level:g} % intervals for contexts of this kind"
-    for one in both.findings[: 2 if len(loaded) > 2 else None]:
-        sentence(one.text)
-    letters = dict(zip(found.models, ascii_uppercase, strict=False))
-    for i, (model, letter) in enumerate(letters.items()):
-        own = found.own_contexts[i] if found.own_contexts else None
-        size = f": {own.contexts} contexts ({own.n_eff:.1f} effective)" if own else ""
-        sentence(f"{letter} = {model}{size}")
-    if both.shifts:
-        _print_shifts(both.shifts, loaded[0].outcome.unit.name, top)
-    differences, ranks, groups = comparison_tables(_lettered(found, letters))
-    print_table(replace(differences, title=", ".join([*sizes, intervals])))
-    print_table(replace(ranks, note=""))
-    tested = groups.frame.dropna(subset=["p"]) if len(groups.frame) else groups.frame
-    if len(tested) and top > 0:
-        shown = f"{min(top, len(tested))} of {len(tested)} differences"
-        title = f"Groups with the smallest p-values ({shown})"
-        print_table(replace(groups, title=title, frame=tested), most=top)
+    findings = result.findings[:2] if len(opened) > 2 else result.findings
+    for finding in findings:
+        sentence(finding.text)
+    letters = dict(zip(comparison.models, ascii_uppercase, strict=False))
+    _print_models(comparison, letters)
+    if result.shifts:
+        _print_shifts(result.shifts, opened[0].outcome.unit.name, top)
+    _print_differences(comparison, letters, top)
     for note in notes:
         sentence(note)
 
 
-def _notes(found: Comparison, resampling: str, clusters: str | None) -> list[str]:
-    """Notes that a reader of the numbers must know."""
+def _print_models(comparison: Comparison, letters: Mapping[str, str]) -> None:
+    """Print which letter is which model, with its contexts where each has its own."""
+    for i, (model, letter) in enumerate(letters.items()):
+        size = ""
+        if comparison.own_contexts:
+            count = comparison.own_contexts[i]
+            size = f": {count.contexts} contexts ({count.n_eff:.1f} effective)"
+        sentence(f"{letter} = {model}{size}")
+
+
+def _print_differences(
+    comparison: Comparison, letters: Mapping[str, str], top: int
+) -> None:
+    """Print the differences of all groups, the ranks, and the groups that differ most clearly."""
+    from clinometer.report.tables import comparison_tables
+
+    title = [f"{len(comparison.groups)} groups"]
+    if not comparison.own_contexts:
+        n_eff = f"{comparison.n_eff:.1f} effective"
+        title.append(f"{comparison.n_contexts} contexts ({n_eff})")
+    level = f"{100 * comparison.level:g} %"
+    title.append(f"{level} intervals for contexts of this kind")
+    differences, ranks, groups = comparison_tables(_lettered(comparison, letters))
+    print_table(replace(differences, title=", ".join(title)))
+    print_table(replace(ranks, note=""))
+    tested = groups.frame
+    if len(tested):
+        tested = tested.dropna(subset=["p"])
+    if len(tested) and top > 0:
+        listed = f"{min(top, len(tested))} of {len(tested)} differences"
+        title_of_groups = f"Groups with the smallest p-values ({listed})"
+        print_table(replace(groups, title=title_of_groups, frame=tested), most=top)
+
+
+def _notes(comparison: Comparison, resampling: str, clusters: str | None) -> list[str]:
+    """Return notes that a reader of the numbers must know."""
     notes = []
-    if found.own_contexts:
+    if comparison.own_contexts:
         notes.append(
             "The runs have different contexts: groups are paired, contexts are not. A difference "
             "may come from the contexts as well as from the model."
@@ -104,38 +127,47 @@ def _notes(found: Comparison, resampling: str, clusters: str | None) -> list[str
     if resampling:
         unit = "contexts" if clusters is None else f"clusters of contexts by {clusters}"
         notes.append(f"{resampling} This comparison resamples {unit} for all of them.")
-    uneven = not found.own_contexts and found.n_eff < found.n_contexts / 2
-    if uneven and found.n_contexts > EXACT and len(found.groups) > 1:
+    is_paired = not comparison.own_contexts
+    uneven = is_paired and comparison.n_eff < comparison.n_contexts / 2
+    if uneven and comparison.n_contexts > EXACT and len(comparison.groups) > 1:
         notes.append(
-            f"{found.n_contexts} contexts weigh as much as {found.n_eff:.0f} even ones: with "
-            "weights this uneven, corrected p-values name groups too often "
-            "(docs/compare.md)."
+            f"{comparison.n_contexts} contexts weigh as much as {comparison.n_eff:.0f} even ones: "
+            "with weights this uneven, corrected p-values name groups too often (docs/compare.md)."
         )
     return notes
 
 
-def _lettered(comparison: Comparison, letters: dict[str, str]) -> Comparison:
-    """Models of a pair by their letters."""
+def _lettered(comparison: Comparison, letters: Mapping[str, str]) -> Comparison:
+    """Return the comparison with the models of a pair by their letters."""
+    return replace(
+        comparison,
+        overall=_with_letters(comparison.overall, letters),
+        by_group=_with_letters(comparison.by_group, letters),
+    )
 
-    def short(rows: Sequence[Difference]) -> tuple[Difference, ...]:
-        return tuple(
-            replace(d, a=letters.get(d.a, d.a), b=letters.get(d.b, d.b)) for d in rows
-        )
 
-    overall, groups = short(comparison.overall), short(comparison.by_group)
-    return replace(comparison, overall=overall, by_group=groups)
+def _with_letters(
+    differences: Sequence[Difference], letters: Mapping[str, str]
+) -> tuple[Difference, ...]:
+    return tuple(
+        replace(d, a=letters.get(d.a, d.a), b=letters.get(d.b, d.b))
+        for d in differences
+    )
 
 
 def _print_shifts(shifts: Sequence[Shift], unit: str, top: int) -> None:
-    """Who gets more or less from the first run, kinds of people first."""
+    """Print who gets more or less from the first run, all kinds of people first."""
+    kinds = sum(bool(shift.column) for shift in shifts)
     ordered = sorted(shifts, key=lambda s: (not s.column, -abs(s.change.value)))
-    kinds = sum(bool(s.column) for s in shifts)
     rows = []
-    for s in ordered[: kinds + top]:
-        values = [show(v, "signed points") for v in (s.run, s.baseline, s.change.value)]
-        if s.change.low is not None:
-            ends = [show(v, "signed points") for v in (s.change.low, s.change.high)]
-            values[-1] += "\n" + " to ".join(ends)
-        rows.append((s.name, *values))
+    for shift in ordered[: kinds + top]:
+        change = show(shift.change.value, "signed points")
+        if shift.change.low is not None:
+            low = show(shift.change.low, "signed points")
+            high = show(shift.change.high, "signed points")
+            change = f"{change}\n{low} to {high}"
+        run = show(shift.run, "signed points")
+        baseline = show(shift.baseline, "signed points")
+        rows.append((shift.name, run, baseline, change))
     title = f"Away from the mean, in {unit}, corrected for all"
     print_rows(title, ["who", "A", "B", "difference"], rows)

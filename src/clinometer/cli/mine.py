@@ -9,6 +9,7 @@ from clinometer import settings as ranges
 from clinometer.cli.options import JSON, SHARD, argument, set_option, set_settings
 from clinometer.cli.printing import print_json, print_rows, say, sentence
 from clinometer.cli.progress import progress
+from clinometer.contexts import ContextSet
 from clinometer.contexts.mining import MineSettings, mine
 from clinometer.contexts.mining.run import mine_shard
 from clinometer.contexts.mining.settings import KEYS
@@ -58,7 +59,8 @@ def mine_command(
     ) as watch:
 
         def report(stage: str, done: int, total: int | None) -> None:
-            watch.stage(stage, "articles" if total is None else "pieces", done, total)
+            unit = "articles" if total is None else "pieces"
+            watch.stage(stage, unit, done, total)
 
         if part is not None:
             mine_shard(
@@ -84,26 +86,35 @@ def mine_command(
             fresh=fresh,
             progress=report,
         )
-    about = contexts.metadata
     if json_output:
-        about_set = {"out": str(out), "name": contexts.name, "contexts": len(contexts)}
-        about_set |= {"n_eff": contexts.n_eff, "sha256": contexts.sha256}
-        print_json({**about_set, **about.to_dict()})
-        return
+        print_json(
+            {
+                "out": str(out),
+                "name": contexts.name,
+                "contexts": len(contexts),
+                "n_eff": contexts.n_eff,
+                "sha256": contexts.sha256,
+                **contexts.metadata.to_dict(),
+            }
+        )
+    else:
+        _print_contexts(contexts, out)
+
+
+def _print_contexts(contexts: ContextSet, out: Path) -> None:
+    """Print the most frequent contexts, and what they were mined from."""
     top = contexts.top(10)
-    print_rows(
-        f"{contexts.name}: the ten most frequent of {len(contexts)} contexts",
-        ["template", "count"],
-        [
-            (t, f"{count:.0f}")
-            for t, count in zip(top.templates, top.counts, strict=True)
-        ],
-    )
-    articles = about.articles or {}
+    rows = []
+    for template, count in zip(top.templates, top.counts, strict=True):
+        rows.append((template, f"{count:.0f}"))
+    title = f"{contexts.name}: the ten most frequent of {len(contexts)} contexts"
+    print_rows(title, ["template", "count"], rows)
+    metadata = contexts.metadata
+    articles = metadata.articles or {}
     sentence(
-        f"{about.occurrences} occurrences in {articles.get('mined', 0)} articles "
-        f"({articles.get('read', 0)} read, {about.sentences_parsed} sentences parsed), "
+        f"{metadata.occurrences} occurrences in {articles.get('mined', 0)} articles "
+        f"({articles.get('read', 0)} read, {metadata.sentences_parsed} sentences parsed), "
         f"{contexts.n_eff:.1f} effective contexts; written to {out}"
     )
-    for what, number in about.damage.items():
-        say(f"skipped {number} × {what}", prefix="")
+    for damage, number in metadata.damage.items():
+        say(f"skipped {number} × {damage}", prefix="")

@@ -50,33 +50,26 @@ def report_command(
                 f"{runs[1]}: expected one reliability run, whose benchmarks and models are "
                 "compared in it, or audits only"
             )
-        _say(
-            write_reliability_report(ReliabilityRun.load(runs[0]), target),
-            target,
-            runs[0],
-        )
+        files = write_reliability_report(ReliabilityRun.load(runs[0]), target)
+        _print_files(files, target, runs[0])
         return
     opened = open_runs(runs)
     require_some(opened)
-    loaded = [(one.name, one.run) for one in opened if one.run is not None]
-    for line in (*(one.notice for one in opened), resampling_note(loaded)):
+    readable = [(run.name, run.run) for run in opened if run.run is not None]
+    for line in (*(run.notice for run in opened), resampling_note(readable)):
         if line:
             say(line)
-    drawn = form in ("html", "svg", "png")
-    extras = factor_extras(opened) if drawn else []
-    _say(
-        write_report(opened, target, extras=extras, interactive=interactive),
-        target,
-        runs[0],
-    )
+    extras = factor_extras(opened) if form in ("html", "svg", "png") else []
+    files = write_report(opened, target, extras=extras, interactive=interactive)
+    _print_files(files, target, runs[0])
 
 
-def _say(files: list[Path], target: Path, run: Path) -> None:
-    """Where the result is, and what comes next."""
+def _print_files(files: list[Path], target: Path, run: Path) -> None:
+    """Print where the result is, and what comes next."""
     written = str(target)
     if files != [target]:
-        every = target.with_name(f"{target.stem}-*{target.suffix}")
-        written = f"{counted(len(files), 'file')}, {every}"
+        pattern = target.with_name(f"{target.stem}-*{target.suffix}")
+        written = f"{counted(len(files), 'file')}, {pattern}"
     browser = "open it in a browser, or " if target.suffix.lower() == ".html" else ""
     sentence(f"Wrote {written}. Next: {browser}clinometer view {run.parent}")
 
@@ -101,9 +94,9 @@ def view_command(
     app = viewer(folder, host=host, token=token)
 
     def ready(address: str) -> None:
-        shown = f"{address}?token={token}"
-        sentence(f"runs in {folder}: {shown}  (Ctrl+C stops it)")
+        link = f"{address}?token={token}"
+        sentence(f"runs in {folder}: {link}  (Ctrl+C stops it)")
         if browser:
-            open_browser(shown)
+            open_browser(link)
 
     serve(app, host=host, port=port, ready=ready)
