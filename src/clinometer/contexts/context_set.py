@@ -67,29 +67,29 @@ class ContextSet:
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
             raise ContextError(f"context set: expected a name, found {self.name!r}")
-        where = f"context set {self.name!r}"
+        place = f"context set {self.name!r}"
         templates = tuple(self.templates)
         counts = tuple(self.counts)
         extra = {
-            column: _checked_column(column, values, where=where)
+            column: _checked_column(column, values, place=place)
             for column, values in self.extra.items()
         }
         if not templates:
-            raise ContextError(f"{where}: expected at least one template, found none")
-        _check_lengths(len(templates), {"counts": counts, **extra}, where=where)
+            raise ContextError(f"{place}: expected at least one template, found none")
+        _check_lengths(len(templates), {"counts": counts, **extra}, place=place)
         sums: dict[str, float] = {}
         first_rows: list[int] = []
         for row, (template, count) in enumerate(zip(templates, counts, strict=True)):
-            row_name = f"{where}: template {row + 1}"
-            cleaned = _checked_template(template, where=row_name)
-            number = _checked_count(count, where=row_name)
+            row_name = f"{place}: template {row + 1}"
+            cleaned = _checked_template(template, place=row_name)
+            number = _checked_count(count, place=row_name)
             if cleaned not in sums:
                 first_rows.append(row)
                 sums[cleaned] = 0.0
             sums[cleaned] += number
         if not math.isfinite(sum(sums.values())):
             raise ContextError(
-                f"{where}: counts: expected a finite sum, found infinity"
+                f"{place}: counts: expected a finite sum, found infinity"
             )
         merged_extra = {
             column: tuple(values[row] for row in first_rows)
@@ -190,7 +190,7 @@ class ContextSet:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a .csv or .csv.gz file, then its sidecar .json, each atomically."""
         path = Path(path)
-        sidecar = sidecar_of(path, shown=os.fspath(path))
+        sidecar = sidecar_of(path, label=os.fspath(path))
         columns = {
             "template": self.templates,
             "count": [write_count(count) for count in self.counts],
@@ -226,29 +226,29 @@ class ContextSet:
         )
 
 
-def _check_lengths(n: int, columns: Mapping[str, Sequence[object]], where: str) -> None:
+def _check_lengths(n: int, columns: Mapping[str, Sequence[object]], place: str) -> None:
     for label, values in columns.items():
         if len(values) != n:
             raise ContextError(
-                f"{where}: {label}: expected {n} values, one for each template, "
+                f"{place}: {label}: expected {n} values, one for each template, "
                 f"found {len(values)}"
             )
 
 
-def _checked_template(template: object, *, where: str) -> str:
+def _checked_template(template: object, *, place: str) -> str:
     """Return a template, cleaned; one without its slots is refused."""
     if not isinstance(template, str):
-        raise ContextError(f"{where}: expected a text, found {template!r}")
+        raise ContextError(f"{place}: expected a text, found {template!r}")
     cleaned = clean_template(template)
     problem = template_problem(cleaned)
     if problem is not None:
-        raise ContextError(f"{where}: {problem}")
+        raise ContextError(f"{place}: {problem}")
     return cleaned
 
 
-def _checked_count(count: object, *, where: str) -> float:
+def _checked_count(count: object, *, place: str) -> float:
     """Return a count as a float; what is not a finite number above 0 is refused."""
-    expected = f"{where}: count: expected a number above 0, found"
+    expected = f"{place}: count: expected a number above 0, found"
     number = math.nan
     if isinstance(count, (float, int, np.number)):
         try:
@@ -261,23 +261,23 @@ def _checked_count(count: object, *, where: str) -> float:
 
 
 def _checked_column(
-    column: str, values: Sequence[str], *, where: str
+    column: str, values: Sequence[str], *, place: str
 ) -> tuple[str, ...]:
     """Return a further column with single spaces; what is not a list of texts is refused."""
     if column in COLUMNS or not column.strip():
         raise ContextError(
-            f"{where}: extra: expected a new column name, found {column!r}"
+            f"{place}: extra: expected a new column name, found {column!r}"
         )
     if isinstance(values, str) or not all(isinstance(value, str) for value in values):
-        raise ContextError(f"{where}: extra.{column}: expected a list of texts")
+        raise ContextError(f"{place}: extra.{column}: expected a list of texts")
     return tuple(" ".join(value.split()) for value in values)
 
 
-def read_set(path: Path, *, shown: str | None = None) -> ContextSet:
-    """Read a .csv, .csv.gz or .txt file and its sidecar; `shown` begins every error message."""
-    shown = shown or os.fspath(path)
-    sidecar = sidecar_of(path, shown=shown, endings=READ)
-    table = read_table(path, shown=shown)
+def read_set(path: Path, *, label: str | None = None) -> ContextSet:
+    """Read a .csv, .csv.gz or .txt file and its sidecar; `label` begins every error message."""
+    label = label or os.fspath(path)
+    sidecar = sidecar_of(path, label=label, endings=READ)
+    table = read_table(path, label=label)
     about = read_sidecar(sidecar)
     try:
         contexts = ContextSet(
@@ -292,11 +292,11 @@ def read_set(path: Path, *, shown: str | None = None) -> ContextSet:
         for line, template in zip(table.lines, table.templates, strict=True):
             problem = template_problem(clean_template(template))
             if problem is not None:
-                raise ContextError(f"{shown}: line {line}: {problem}") from exc
-        raise ContextError(f"{shown}: {exc}") from exc
+                raise ContextError(f"{label}: line {line}: {problem}") from exc
+        raise ContextError(f"{label}: {exc}") from exc
     if about.sha256 not in (None, contexts.sha256):
         raise ContextError(
-            f"{shown}: the content does not match {sidecar.name} (sha256 differs); "
+            f"{label}: the content does not match {sidecar.name} (sha256 differs); "
             f"restore it, or remove sha256 from {sidecar.name} if the change is intended"
         )
     return contexts

@@ -64,7 +64,7 @@ def load_contexts(
     builtin = _of_source(name, topic) or name
     path = Path(name_or_path)
     if builtin in builtin_contexts():
-        contexts = read_set(BUILTIN / f"{builtin}.csv", shown=f"{builtin}.csv")
+        contexts = read_set(BUILTIN / f"{builtin}.csv", label=f"{builtin}.csv")
     elif path.name == name and not name.endswith(READ):
         raise ContextError(_unknown(name, topic))
     else:

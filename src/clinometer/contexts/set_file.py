@@ -62,12 +62,12 @@ def write_count(count: float) -> str:
     return str(int(count)) if count.is_integer() and count < 2**53 else repr(count)
 
 
-def sidecar_of(path: Path, *, shown: str, endings: Sequence[str] = WRITTEN) -> Path:
+def sidecar_of(path: Path, *, label: str, endings: Sequence[str] = WRITTEN) -> Path:
     """Return the path of the sidecar; a file with another ending is refused."""
     for ending in endings:
         if path.name.endswith(ending) and path.name != ending:
             return path.with_name(path.name.removesuffix(ending) + ".json")
-    raise ContextError(f"{shown}: expected a file that ends in {' or '.join(endings)}")
+    raise ContextError(f"{label}: expected a file that ends in {' or '.join(endings)}")
 
 
 def write_set(
@@ -88,8 +88,8 @@ def write_set(
             f"{sidecar}: the metadata cannot be written as JSON: {exc}"
         ) from exc
     for file, data in ((path, content), (sidecar, text.encode())):
-        with output_file(file, error=ContextError) as beside:
-            beside.write_bytes(data)
+        with output_file(file, error=ContextError) as draft:
+            draft.write_bytes(data)
 
 
 def _csv_bytes(columns: Mapping[str, Sequence[str]]) -> bytes:
@@ -110,11 +110,11 @@ def read_sidecar(sidecar: Path) -> Sidecar:
     return Sidecar.from_json(data, sidecar, error=ContextError)
 
 
-def read_table(path: Path, *, shown: str) -> StoredTable:
-    """Read a .csv, .csv.gz or .txt file; `shown` begins every error message."""
-    content = read_text(path, shown=shown, kind=".csv or .txt", error=ContextError)
+def read_table(path: Path, *, label: str) -> StoredTable:
+    """Read a .csv, .csv.gz or .txt file; `label` begins every error message."""
+    content = read_text(path, shown=label, kind=".csv or .txt", error=ContextError)
     is_txt = path.suffix == ".txt"
-    rows = _sentences(content) if is_txt else _rows(content, shown=shown)
+    rows = _sentences(content) if is_txt else _rows(content, label=label)
     _, header = next(rows)
     columns: dict[str, list[str]] = {column: [] for column in header}
     table = StoredTable(columns["template"], [], _extra(columns), [])
@@ -122,12 +122,12 @@ def read_table(path: Path, *, shown: str) -> StoredTable:
         for column, text in zip(columns.values(), row, strict=True):
             column.append(without_quote(text))
         count = columns["count"][-1] if "count" in columns else "1"
-        table.counts.append(_checked_count(count, where=f"{shown}: line {line}"))
+        table.counts.append(_checked_count(count, place=f"{label}: line {line}"))
         table.lines.append(line)
     if not table.templates:
-        raise ContextError(f"{shown}: expected at least one template, found none")
+        raise ContextError(f"{label}: expected at least one template, found none")
     if "count" not in columns:
-        _check_no_numbers(table, shown)
+        _check_no_numbers(table, label)
     return table
 
 
@@ -135,12 +135,12 @@ def _extra(columns: Mapping[str, list[str]]) -> dict[str, list[str]]:
     return {name: cells for name, cells in columns.items() if name not in COLUMNS}
 
 
-def _check_no_numbers(table: StoredTable, shown: str) -> None:
+def _check_no_numbers(table: StoredTable, label: str) -> None:
     """Refuse a column of numbers where none is the count: it may be the count."""
     for column, cells in table.extra.items():
         if all(_count(cell) is not None for cell in cells):
             raise ContextError(
-                f"{shown}: expected a column count beside numbers, found {column}; rename it to "
+                f"{label}: expected a column count beside numbers, found {column}; rename it to "
                 "count, or add a column count of 1 if it is something else"
             )
 
@@ -153,7 +153,7 @@ def _sentences(text: str) -> Iterator[tuple[int, list[str]]]:
             yield number, [line]
 
 
-def _rows(text: str, *, shown: str) -> Iterator[tuple[int, list[str]]]:
+def _rows(text: str, *, label: str) -> Iterator[tuple[int, list[str]]]:
     """Yield the header, then every row that is not blank, each with the line it begins on."""
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     header: list[str] = []
@@ -165,22 +165,22 @@ def _rows(text: str, *, shown: str) -> Iterator[tuple[int, list[str]]]:
             if not any(cell.strip() for cell in cells):
                 continue
             if not header:
-                header = _header(cells, where=f"{shown}: line {line}")
+                header = _header(cells, place=f"{label}: line {line}")
                 yield line, header
                 continue
             if len(cells) != len(header):
                 raise ContextError(
-                    f"{shown}: line {line}: expected {len(header)} fields ({', '.join(header)}), "
+                    f"{label}: line {line}: expected {len(header)} fields ({', '.join(header)}), "
                     f'found {len(cells)}; put a template that contains a comma in "quotes"'
                 )
             yield line, cells
     except csv.Error as exc:
-        raise ContextError(f"{shown}: line {next_line}: not valid CSV: {exc}") from exc
+        raise ContextError(f"{label}: line {next_line}: not valid CSV: {exc}") from exc
     if not header:
-        raise ContextError(f"{shown}: expected a column template, found an empty file")
+        raise ContextError(f"{label}: expected a column template, found an empty file")
 
 
-def _header(cells: Sequence[str], *, where: str) -> list[str]:
+def _header(cells: Sequence[str], *, place: str) -> list[str]:
     """Return the names of the columns; without a column template they are refused."""
     header = [without_quote(cell.strip()) for cell in cells]
     if "count" not in header:
@@ -188,25 +188,25 @@ def _header(cells: Sequence[str], *, where: str) -> list[str]:
     try:
         check_columns(header)
     except ValueError as error:
-        raise ContextError(f"{where}: {error}") from error
+        raise ContextError(f"{place}: {error}") from error
     if "template" not in header:
         raise ContextError(
-            f"{where}: expected the columns template and (if known) count, found "
+            f"{place}: expected the columns template and (if known) count, found "
             f"{', '.join(header)}; rename the column that holds the template to template, or put "
             "one sentence on each line of a .txt file"
         )
     if "" in header:
         raise ContextError(
-            f"{where}: expected a name for every column, found none for one"
+            f"{place}: expected a name for every column, found none for one"
         )
     return header
 
 
-def _checked_count(text: str, *, where: str) -> float:
+def _checked_count(text: str, *, place: str) -> float:
     count = _count(text)
     if count is None:
         raise ContextError(
-            f"{where}: count: expected a number above 0, found {text[:40]!r}"
+            f"{place}: count: expected a number above 0, found {text[:40]!r}"
         )
     return count
 

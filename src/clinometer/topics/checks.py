@@ -73,22 +73,22 @@ def checked_attributes(
             raise TopicError(
                 f"attributes: expected a name for each category, found {category!r}"
             )
-        checked[category] = _checked_words(words, where=f"attributes.{category}")
+        checked[category] = _checked_words(words, place=f"attributes.{category}")
     return checked
 
 
-def _checked_words(words: Sequence[str], *, where: str) -> tuple[str, ...]:
+def _checked_words(words: Sequence[str], *, place: str) -> tuple[str, ...]:
     if isinstance(words, str):
-        raise TopicError(f"{where}: expected a list of words, found the text {words!r}")
-    cleaned = tuple(clean_text(word, where=where) for word in words)
+        raise TopicError(f"{place}: expected a list of words, found the text {words!r}")
+    cleaned = tuple(clean_text(word, place=place) for word in words)
     if not cleaned:
         raise TopicError(
-            f"{where}: expected at least one word, found none; add words or remove the category"
+            f"{place}: expected at least one word, found none; add words or remove the category"
         )
     repeated = [word for word, times in Counter(cleaned).items() if times > 1]
     if repeated:
         raise TopicError(
-            f"{where}: the word {repeated[0]!r} is listed twice; keep one of them"
+            f"{place}: the word {repeated[0]!r} is listed twice; keep one of them"
         )
     return cleaned
 
@@ -110,7 +110,13 @@ def checked_reference(
         )
     if isinstance(reference, Mapping):
         reference = _shares_in_order(reference, categories)
-    shares = tuple(float(share) for share in reference)
+    return _checked_shares([float(share) for share in reference], categories)
+
+
+def _checked_shares(
+    shares: Sequence[float], categories: Sequence[str]
+) -> tuple[float, ...]:
+    """Return shares above 0, one for each category, so that they sum to one exactly."""
     if len(shares) != len(categories):
         raise TopicError(
             f"reference: expected {len(categories)} numbers, one for each category "
@@ -127,7 +133,7 @@ def checked_reference(
         raise TopicError(
             f"reference: expected numbers that sum to 1, found a sum of {total:.6g}"
         )
-    return shares if total == 1 else tuple(share / total for share in shares)
+    return tuple(shares) if total == 1 else tuple(share / total for share in shares)
 
 
 def _shares_in_order(

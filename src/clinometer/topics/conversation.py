@@ -144,11 +144,11 @@ def fill(
         raise TopicError(f"template: {problem}")
 
     def fill_slot(slot: re.Match[str]) -> str:
-        before = slot[1] or ""
+        lead = slot[1] or ""
         key = slot[2]
         if key is not None:
-            return f"{before}{form(key)}"
-        fitting = _fitting_article(before, article)
+            return f"{lead}{form(key)}"
+        fitting = _fitting_article(lead, article)
         if not fitting and _starts_sentence(slot):
             return text[:1].upper() + text[1:]
         return f"{fitting}{text}"
@@ -157,15 +157,15 @@ def fill(
     return Prompt(joined(parts) + END, "", space=False)
 
 
-def _fitting_article(before: str, article: str | None) -> str:
+def _fitting_article(lead: str, article: str | None) -> str:
     """Return the article before [X], "a " or "the ", as the group takes it; None: as it is."""
     if article == "":
         return ""
-    if article and before[:1] in ("a", "A"):
-        return f"{before[0]}{article[1:]} "
-    return before
+    if article and lead[:1] in ("a", "A"):
+        return f"{lead[0]}{article[1:]} "
+    return lead
 
 
 def _starts_sentence(slot: re.Match[str]) -> bool:
-    before = f"\n{slot.string[: slot.start()]}"
-    return before.endswith(_SENTENCE_STARTS)
+    text_to_slot = f"\n{slot.string[: slot.start()]}"
+    return text_to_slot.endswith(_SENTENCE_STARTS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from clinometer.errors import TopicError
 
@@ -62,23 +63,23 @@ class Group:
     """
 
     def __post_init__(self) -> None:
-        name = clean_text(self.name, where="group")
-        where = f"group {name!r}"
-        text = clean_text(self.text, where=f"{where}: text") if self.text else name
-        weight = _finite(self.weight, where=f"{where}: weight")
+        name = clean_text(self.name, place="group")
+        place = f"group {name!r}"
+        text = clean_text(self.text, place=f"{place}: text") if self.text else name
+        weight = _finite(self.weight, place=f"{place}: weight")
         if weight < 0:
             raise TopicError(
-                f"{where}: weight: expected a number of at least 0, found {self.weight!r}"
+                f"{place}: weight: expected a number of at least 0, found {self.weight!r}"
             )
         if self.article not in (None, "", "a", "an"):
             raise TopicError(
-                f'{where}: article: expected "a", "an" or "" (none), found {self.article!r}; '
+                f'{place}: article: expected "a", "an" or "" (none), found {self.article!r}; '
                 "leave it out for the rule"
             )
         object.__setattr__(self, "name", name)
         object.__setattr__(self, "text", text)
         object.__setattr__(self, "weight", weight)
-        object.__setattr__(self, "factors", _checked_factors(self.factors, where))
+        object.__setattr__(self, "factors", _checked_factors(self.factors, place))
         object.__setattr__(self, "about", dict(self.about))
         object.__setattr__(self, "parts", dict(self.parts))
         object.__setattr__(self, "forms", self._all_forms())
@@ -125,35 +126,36 @@ class Group:
         return hash((self.name, self.text, self.weight, self.article))
 
 
-def clean_text(text: object, *, where: str) -> str:
+def clean_text(text: object, *, place: str) -> str:
     """Return `text` with its whitespace collapsed; it must not be empty or contain a slot."""
     if not isinstance(text, str) or not text.strip():
         raise TopicError(
-            f"{where}: expected a text, found {text!r}; write a word or a phrase"
+            f"{place}: expected a text, found {text!r}; write a word or a phrase"
         )
     if "[X]" in text or "[Y]" in text:
         raise TopicError(
-            f"{where}: expected no [X] or [Y], found {text!r}; slots are for templates"
+            f"{place}: expected no [X] or [Y], found {text!r}; slots are for templates"
         )
     return " ".join(text.split())
 
 
 def _checked_factors(
-    factors: Mapping[str, float | None], where: str
+    factors: Mapping[str, float | None], place: str
 ) -> dict[str, float | None]:
     checked: dict[str, float | None] = {}
     for name, figure in factors.items():
         if figure is not None:
-            figure = _finite(figure, where=f"{where}: factors.{name}")
+            figure = _finite(figure, place=f"{place}: factors.{name}")
         checked[name] = figure
     return checked
 
 
-def _finite(value: object, *, where: str) -> float:
+def _finite(value: object, *, place: str) -> float:
     """Return a finite number as a float; bool is an int to Python but not a figure."""
     # item() of a numpy scalar is a plain number
-    value = getattr(value, "item", lambda: value)()
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if not is_number or not math.isfinite(value):
-        raise TopicError(f"{where}: expected a finite number, found {value!r}")
-    return float(value)
+    plain: Any = getattr(value, "item", lambda: value)()
+    is_number = isinstance(plain, (int, float)) and not isinstance(plain, bool)
+    number = float(plain) if is_number else math.nan
+    if not math.isfinite(number):
+        raise TopicError(f"{place}: expected a finite number, found {plain!r}")
+    return number

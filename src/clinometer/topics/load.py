@@ -53,10 +53,10 @@ def load_topic(name_or_path: str | os.PathLike[str] | Mapping[str, Any]) -> Topi
     if isinstance(name_or_path, Mapping):
         return _build({"name": "own", **name_or_path}, where="topic", folder=None)
     path = Path(name_or_path)
-    shown = os.fspath(name_or_path)
+    label = os.fspath(name_or_path)
     if name_or_path in builtin_topics():
         path = BUILTIN / f"{name_or_path}.toml"
-        shown = path.name
+        label = path.name
     elif path.suffix != ".toml" and path.name == name_or_path:
         raise TopicError(
             f"topic {name_or_path!r}: no built-in topic of this name; there are "
@@ -64,9 +64,9 @@ def load_topic(name_or_path: str | os.PathLike[str] | Mapping[str, Any]) -> Topi
             f"{closest(name_or_path, builtin_topics())}"
         )
     text = read_text(
-        path, shown=shown, kind=".toml", error=TopicError, most=MOST_RECORD
+        path, shown=label, kind=".toml", error=TopicError, most=MOST_RECORD
     )
-    return parse_topic(text, where=shown, folder=path.parent)
+    return parse_topic(text, where=label, folder=path.parent)
 
 
 def parse_topic(

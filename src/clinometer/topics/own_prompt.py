@@ -46,7 +46,7 @@ class OwnPrompt:
 
     def __post_init__(self) -> None:
         for i, (role, text) in enumerate(self.messages, start=1):
-            self._check_message(role, text, where=f"messages[{i}]")
+            self._check_message(role, text, place=f"messages[{i}]")
         if self.messages and self.messages[-1][0] != "user":
             raise TopicError(
                 f"messages: expected the last one by the user, found {self.messages[-1][0]!r}; the "
@@ -65,19 +65,19 @@ class OwnPrompt:
         for name in self.fields:
             _check_field(name)
 
-    def _check_message(self, role: str, text: str, *, where: str) -> None:
+    def _check_message(self, role: str, text: str, *, place: str) -> None:
         if role not in ROLES:
             raise TopicError(
-                f"{where}.role: expected {', '.join(ROLES)}; found {role!r}"
+                f"{place}.role: expected {', '.join(ROLES)}; found {role!r}"
             )
         if not text.strip():
-            raise TopicError(f"{where}.content: expected a text, found {text!r}")
+            raise TopicError(f"{place}.content: expected a text, found {text!r}")
         for match in _FIELD.finditer(text):
             name = match[2]
             if name and name not in self.fields:
                 fields = ", ".join(self.fields) or "there are no [[cases]]"
                 raise TopicError(
-                    f"{where}: expected a field of the cases ({fields}), found {match[0]}"
+                    f"{place}: expected a field of the cases ({fields}), found {match[0]}"
                     f"{closest(name, self.fields)}; write {{{match[0]}}} for the braces "
                     "themselves"
                 )
@@ -136,48 +136,48 @@ def read_cases(name: str, folder: Path | None) -> tuple[dict[str, str], ...]:
 
     Only beside it or below: a topic of someone else must not have other files sent to a model.
     """
-    where = f"cases {name!r}"
-    path = _path_of_cases(name, folder, where=where)
+    place = f"cases {name!r}"
+    path = _path_of_cases(name, folder, place=place)
     try:
         rows = list(islice(read_rows(path), MOST_CASES + 1))
     except TableError as exc:
-        raise TopicError(f"{where}: {exc}") from exc
+        raise TopicError(f"{place}: {exc}") from exc
     cases = [
-        _case(row, where=f"{where}: row {number}") for number, row in enumerate(rows, 1)
+        _case(row, place=f"{place}: row {number}") for number, row in enumerate(rows, 1)
     ]
     if not 1 <= len(cases) <= MOST_CASES:
         number = f"more than {MOST_CASES:,}" if cases else "none"
-        raise TopicError(f"{where}: expected 1 to {MOST_CASES:,} cases, found {number}")
+        raise TopicError(f"{place}: expected 1 to {MOST_CASES:,} cases, found {number}")
     if any("\0" in value for case in cases for value in case.values()):
-        raise TopicError(f"{where}: expected text without NUL characters")
+        raise TopicError(f"{place}: expected text without NUL characters")
     return tuple(cases)
 
 
-def _path_of_cases(name: str, folder: Path | None, *, where: str) -> Path:
+def _path_of_cases(name: str, folder: Path | None, *, place: str) -> Path:
     if folder is None:
         raise TopicError(
-            f"{where}: expected [[cases]] in the text, since it is of no file"
+            f"{place}: expected [[cases]] in the text, since it is of no file"
         )
     try:
         path = (folder / name).resolve()
     except (OSError, RuntimeError) as exc:  # links in a circle
-        raise TopicError(f"{where}: cannot be read: {exc}") from exc
+        raise TopicError(f"{place}: cannot be read: {exc}") from exc
     if not path.is_relative_to(folder.resolve()):
         raise TopicError(
-            f"{where}: expected a file in the folder of the topic; move it there"
+            f"{place}: expected a file in the folder of the topic; move it there"
         )
     if path.suffix not in (".csv", ".jsonl"):
-        raise TopicError(f"{where}: expected a .csv or .jsonl file")
+        raise TopicError(f"{place}: expected a .csv or .jsonl file")
     return path
 
 
-def _case(row: Row, *, where: str) -> dict[str, str]:
+def _case(row: Row, *, place: str) -> dict[str, str]:
     """Return a row as a case; a number is written as JSON has it."""
     is_plain = all(isinstance(value, str | int | float) for value in row.values())
     if not is_plain or None in row:
         fields = ", ".join(str(name) for name in row if name)
         raise TopicError(
-            f"{where}: expected a text or number in each of the fields "
+            f"{place}: expected a text or number in each of the fields "
             f"{fields}, found other; put a text with commas or "
             'line breaks in "quotes"'
         )

@@ -63,21 +63,21 @@ class Questions:
                     "that does not vary belongs in the wordings"
                 )
 
-    def _check(self, wording: str, where: str) -> None:
+    def _check(self, wording: str, place: str) -> None:
         for slot in (X, Y):
             times = wording.count(slot)
             if times != 1:
                 raise TopicError(
-                    f"{where}: expected {slot} once, found it {times} times"
+                    f"{place}: expected {slot} once, found it {times} times"
                 )
         if not wording.endswith(Y):
             raise TopicError(
-                f"{where}: expected [Y], where the reply begins, at the end"
+                f"{place}: expected [Y], where the reply begins, at the end"
             )
         for name in _FACTOR.findall(wording):
             if name not in self.factors:
                 raise TopicError(
-                    f"{where}: {{{name}}} is not a factor; add [contexts.{name}] with its levels"
+                    f"{place}: {{{name}}} is not a factor; add [contexts.{name}] with its levels"
                 )
 
     def rows(self, categories: Sequence[str]) -> Iterator[tuple[str, dict[str, str]]]:

@@ -103,8 +103,8 @@ def _opened(
 
 def _write_explanations(work: MiningWork, path: Path) -> None:
     with (
-        output_file(path, error=ContextError) as beside,
-        beside.open("w", encoding="utf-8") as file,
+        output_file(path, error=ContextError) as draft,
+        draft.open("w", encoding="utf-8") as file,
     ):
         file.writelines(work.work.explained(work.pieces))
 

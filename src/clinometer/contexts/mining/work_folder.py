@@ -146,8 +146,8 @@ def _explanation(decision: Decision) -> str:
 
 
 def _write(path: Path, text: str) -> None:
-    with replacing(path, error=ContextError) as beside:
-        beside.write_text(text, encoding="utf-8")
+    with replacing(path, error=ContextError) as draft:
+        draft.write_text(text, encoding="utf-8")
 
 
 def _read(path: Path, kind: type[Stored]) -> Stored:

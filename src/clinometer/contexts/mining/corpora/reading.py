@@ -39,10 +39,10 @@ def articles(
 
 
 def _numbered(texts: Iterator[str], numbers: Iterable[int]) -> Iterator[str]:
-    before = 0
+    position = 0
     for number in numbers:
-        yield from itertools.islice(texts, number - before - 1, number - before)
-        before = number
+        yield from itertools.islice(texts, number - position - 1, number - position)
+        position = number
 
 
 def raw_articles(source: Source, *, field: str, damage: Counter[str]) -> Iterator[str]:

@@ -28,9 +28,9 @@ class WordAutomaton:
         lower = _lower(text)
         for end, word in self._automaton.iter(lower):
             begin = end - len(word) + 1
-            before = lower[begin - 1 : begin]
-            after = lower[end + 1 : end + 2]
-            if not before.isalnum() and not after.isalnum():
+            previous = lower[begin - 1 : begin]
+            following = lower[end + 1 : end + 2]
+            if not previous.isalnum() and not following.isalnum():
                 yield begin, word
 
 

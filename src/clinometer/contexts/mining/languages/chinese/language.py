@@ -88,17 +88,17 @@ class Chinese:
         name = _NAME.match(to_simplified(text[:80])) if pronouns > 2 else None
         about = f"{name[1]}|" if name else "|"
         candidates = []
-        before = ""
+        previous = ""
         for paragraph in _paragraphs(text):
             for match in _SENTENCE.finditer(paragraph):
                 sentence = to_simplified(_ASIDE.sub("", match[0].strip()))
                 if _is_candidate(sentence):
-                    continues = before and _begins_with_pronoun(sentence)
-                    earlier = f"{before}。" if continues else ""
+                    continues = previous and _begins_with_pronoun(sentence)
+                    earlier = f"{previous}。" if continues else ""
                     candidates.append(about + earlier + sentence)
-                before = _end_of_sentence(sentence)
+                previous = _end_of_sentence(sentence)
             if not paragraph.endswith(_ENDS):  # a heading, or the item of a list
-                before = ""
+                previous = ""
         return candidates
 
     def decide(self, sentences: Sequence[str]) -> Iterator[list[Decision]]:
@@ -127,10 +127,10 @@ class Chinese:
 
     def _template(self, text: str, y: int, names: Sequence[str]) -> str:
         """Return the template for the pronoun at `y`."""
-        before = text[:y]
-        quotes = sum(before.count(mark) for mark in _QUOTES)
+        beginning = text[:y]
+        quotes = sum(beginning.count(mark) for mark in _QUOTES)
         drop_if(quotes % 2, "inside a quotation")
-        pieces = _STOP.split(before)
+        pieces = _STOP.split(beginning)
         joint = pieces[-1]
         saying = _saying().fullmatch(joint)
         if saying:
@@ -143,7 +143,7 @@ class Chinese:
         clauses = _without_last_adverbials(pieces[:-1])
         drop_if(not clauses, "no predicate before [Y]")
         opening, words = self._clause(clauses, text[y], names)
-        stop = "。" if "。" in before else "，"
+        stop = "。" if "。" in beginning else "，"
         if stop == "。":
             drop_if(opening or _needs_clause(words), "incomplete predicate")
         return f"{opening}[X]{words}{stop}{joint}[Y]"
@@ -279,10 +279,10 @@ def _check_other_pronoun(clauses: list[str], pronoun: str) -> None:
 @cache
 def _saying() -> re.Pattern[str]:
     """Return a pattern for 他 and a verb of saying, or a name and one that speaks of oneself."""
-    before = "|".join(longest_first("before_subject"))
+    adverbial = "|".join(longest_first("before_subject"))
     verb = "|".join(longest_first("saying"))
     adverbs = (
         r"(?:[一曾也又还却则便就常再]|公开|后来|一直|曾经|多次|"
         r"自己|同时|随后|当时|经常|始终){0,2}"
     )
-    return re.compile(rf"(?:{before})?(?P<subject>[他她]){adverbs}(?P<verb>{verb})")
+    return re.compile(rf"(?:{adverbial})?(?P<subject>[他她]){adverbs}(?P<verb>{verb})")

@@ -27,22 +27,22 @@ def segment(text: str) -> list[Word]:
     words: list[Word] = []
     for pair in segmenter().cut(text):
         word = Word(pair.word, pair.flag)
-        before = words[-1] if words else Word("", "")
-        institution = _institution(word, before)
+        previous = words[-1] if words else Word("", "")
+        institution = _institution(word, previous)
         if institution:  # 莱顿大学: 一所大学
-            if word.kind not in NAMES or before.text in listed("institutions"):
+            if word.kind not in NAMES or previous.text in listed("institutions"):
                 words.pop()
             words.append(Word(institution, "n"))
-        elif word.kind == "ns" and before.text in listed("going"):
+        elif word.kind == "ns" and previous.text in listed("going"):
             words.append(Word("外地", "n"))
         else:
             words.append(word)
     return words
 
 
-def _institution(word: Word, before: Word) -> str:
+def _institution(word: Word, previous: Word) -> str:
     """Return what a named institution is in general, "" for any other word."""
-    follows_name = before.kind in NAMES or before.text in listed("institutions")
+    follows_name = previous.kind in NAMES or previous.text in listed("institutions")
     if word.kind not in NAMES and not follows_name:
         return ""
     for institution in listed("institutions"):

@@ -172,8 +172,8 @@ def _check_gender(subject: Token, gender: str | None) -> None:
 
 def _check_person_in_subject(subject: Token, gender: str | None) -> None:
     """Refuse a subject that mentions another person: "His father died when he …"."""
-    before = [t for t in subject.subtree if t.i < subject.i]
-    mentions = any(GENDERED_PRONOUNS.get(t.lower_) == gender for t in before)
+    modifiers = [t for t in subject.subtree if t.i < subject.i]
+    mentions = any(GENDERED_PRONOUNS.get(t.lower_) == gender for t in modifiers)
     drop_if(mentions, "another person in the subject")
 
 

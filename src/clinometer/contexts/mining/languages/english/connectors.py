@@ -74,10 +74,10 @@ def _subordinator(link: Link, marks: list[str], question: list[str]) -> list[str
 def _that_of_result(link: Link) -> list[str]:
     """Return "so that" or "now that"; "that" by itself after a state: "was convinced that"."""
     first = link.opening[0]
-    before = first.doc[max(first.i - 1, 0)].lower_
-    if before == "now":
+    preceding = first.doc[max(first.i - 1, 0)].lower_
+    if preceding == "now":
         return ["now", "that"]
-    if before == "so" or first.lower_ == "so":
+    if preceding == "so" or first.lower_ == "so":
         return ["so", "that"]
     is_state = link.parent.pos_ in ("ADJ", "VERB") and link.parent.tag_ == "VBN"
     drop_if(not is_state, _NOTHING_JOINS)
@@ -102,9 +102,9 @@ def _coordinator(parent: Token, clause: Token) -> list[str]:
         c for c in parent.rights if c.dep_ == "cc" and parent.i < c.i < clause.i
     ]
     conjunctions += [c for c in clause.lefts if c.dep_ == "cc"]
-    before = clause.doc[max(clause.left_edge.i - 1, 0)]
-    if before.tag_ == "CC" and before.i > parent.i:
-        conjunctions.append(before)
+    preceding = clause.doc[max(clause.left_edge.i - 1, 0)]
+    if preceding.tag_ == "CC" and preceding.i > parent.i:
+        conjunctions.append(preceding)
     if not conjunctions or conjunctions[-1].lower_ not in listed("coordinators"):
         raise Dropped(_NOTHING_JOINS)
     return [conjunctions[-1].lower_]

@@ -160,11 +160,11 @@ class CoreferenceStrategy:
         person_kind(subject, parsed, self._persons)
         reports = has_dep(verb.rights, "ccomp")
         if reports:
-            said = verb_group(verb).past()
+            said_words = verb_group(verb).past()
         else:
-            said = predicate((verb,), Frame(parsed.entity, self._persons))
-        joint = ["that"] if reports or len(said) == 1 else []
-        words = ["The", "[X]", *said, *joint, "[Y]"]
+            said_words = predicate((verb,), Frame(parsed.entity, self._persons))
+        joint = ["that"] if reports or len(said_words) == 1 else []
+        words = ["The", "[X]", *said_words, *joint, "[Y]"]
         return finish(words, cues=self._cues, longest=self._longest)
 
 

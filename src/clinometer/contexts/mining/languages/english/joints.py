@@ -156,14 +156,14 @@ def _check_reported_object(connection: _Joint) -> None:
 
 def _complements(connection: _Joint, label: str) -> list[Token]:
     """Return the complements of a verb of saying before what is said."""
-    before = connection.clause.i
-    return [c for c in connection.parent.rights if c.dep_ == label and c.i < before]
+    end = connection.clause.i
+    return [c for c in connection.parent.rights if c.dep_ == label and c.i < end]
 
 
 def _check_as(connection: _Joint) -> None:
     """Refuse an "as" that reads otherwise after its verb: "was classified as"."""
-    before = {_base(connection.parent), connection.words[-1]}
-    drop_if(before & listed("takes_as"), "an as that reads otherwise")
+    last_words = {_base(connection.parent), connection.words[-1]}
+    drop_if(last_words & listed("takes_as"), "an as that reads otherwise")
 
 
 def _base(word: Token) -> str:

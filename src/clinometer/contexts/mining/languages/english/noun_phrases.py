@@ -43,7 +43,7 @@ class Frame:
     persons: Set[str]
     """Words for persons, in addition to the lists."""
 
-    alone: bool = False
+    standalone: bool = False
     """Whether the predicate is a clause by itself, "who played a role", and must end as one."""
 
 
@@ -52,6 +52,7 @@ class _Dependents:
     """What a skeleton keeps of the words before a noun."""
 
     determiner: list[str] = field(default_factory=list)
+    adjectives: list[str] = field(default_factory=list)
     modifiers: list[str] = field(default_factory=list)
     has_name: bool = False
     """Whether a name that modified the noun is dropped: "Hermitage castle"."""
@@ -70,28 +71,42 @@ def noun_phrase(noun: Token, frame: Frame, *, step: Token | None = None) -> list
     _check_noun(noun)
     check_description(noun, frame.persons)
     dependents = _dependents(noun, frame)
-    adjectives = [child.lower_ for child in noun.lefts if _is_plain_adjective(child)]
-    modifiers = dependents.modifiers
+    _fit(noun, dependents)
     determiner = dependents.determiner
-    is_few = "few" in adjectives and determiner == ["a"]  # "a few goals"
+    described = [*dependents.adjectives, *dependents.modifiers]
+    _check_lost(noun, determiner, described, step)
+    phrase = _needed_phrase(noun, frame, step)
+    words = [*determiner, *described, noun.lower_, *phrase]
+    if frame.standalone:
+        is_end = words[-1] == noun.lower_
+        _check_alone(noun, determiner, dependents.modifiers, is_end=is_end)
+    return words
+
+
+def _fit(noun: Token, dependents: _Dependents) -> None:
+    """Make the words before a noun fit it, and each other."""
+    dependents.adjectives = [c.lower_ for c in noun.lefts if _is_plain_adjective(c)]
+    # "a few goals"
+    is_few = "few" in dependents.adjectives and dependents.determiner == ["a"]
     if not is_few:
-        determiner = _agreeing(noun, determiner)
-    drop_if(any(gives_gender_away(word) for word in modifiers), _GENDER_CUE)
-    if dependents.has_name and not determiner and _is_countable(noun):
-        determiner = ["a"]  # "Hermitage castle"
-    if (determiner or modifiers) and not is_few:
-        adjectives = _needed_adjectives(noun, determiner)
-    _check_lost(noun, determiner, [*adjectives, *modifiers], step)
-    words = [*determiner, *adjectives, *modifiers, noun.lower_]
+        dependents.determiner = _agreeing(noun, dependents.determiner)
+    shows_gender = any(gives_gender_away(word) for word in dependents.modifiers)
+    drop_if(shows_gender, _GENDER_CUE)
+    if dependents.has_name and not dependents.determiner and _is_countable(noun):
+        dependents.determiner = ["a"]  # "Hermitage castle"
+    if not is_few and (dependents.determiner or dependents.modifiers):
+        dependents.adjectives = _needed_adjectives(noun, dependents.determiner)
+
+
+def _needed_phrase(noun: Token, frame: Frame, step: Token | None) -> list[str]:
+    """Return the phrase that a noun needs: "a number of books", "access to the files"."""
+    phrase: list[str] = []
     continues_with_of = step is not None and step.lower_ == "of"
     if noun.lower_ in listed("needs_of") and not continues_with_of:
-        words += _of(noun, frame)
-    if frame.alone:
-        if "of" not in words:
-            words += _needed_phrase(noun, frame)
-        is_end = words[-1] == noun.lower_
-        _check_alone(noun, determiner, modifiers, is_end=is_end)
-    return words
+        phrase = _of(noun, frame)
+    if frame.standalone and not phrase:
+        phrase = _phrase_at_end(noun, frame)
+    return phrase
 
 
 def _pronoun(pronoun: Token) -> list[str]:
@@ -138,7 +153,7 @@ def _dependents(noun: Token, frame: Frame) -> _Dependents:
     for child in noun.lefts:
         if child.dep_ == "poss" or child.tag_ == "PRP$":
             dependents.determiner = [_article_for_owner(noun, frame)]
-        elif frame.alone and child.lower_ in ("this", "that", "these", "those"):
+        elif frame.standalone and child.lower_ in ("this", "that", "these", "those"):
             raise Dropped(_PRONOUN)  # "used these years"
         elif child.dep_ in ("det", "predet") and child.lower_ in listed("determiners"):
             if child.lower_ == "the":
@@ -161,11 +176,11 @@ def _article_for_owner(noun: Token, frame: Frame) -> str:
     What cannot change its owner needs the possessive: "shook his head".
     """
     needs_owner = listed("inalienable") | listed("own")
-    if frame.alone:
+    if frame.standalone:
         needs_owner |= listed("needs_owner")
     word = noun.lower_
     drop_if(word in needs_owner, "a possessive that the skeleton needs")
-    return "a" if frame.alone and word in listed("one_has_one") else "the"
+    return "a" if frame.standalone and word in listed("one_has_one") else "the"
 
 
 def _add_modifier(child: Token, dependents: _Dependents) -> None:
@@ -321,7 +336,7 @@ def _of(noun: Token, frame: Frame) -> list[str]:
     return []
 
 
-def _needed_phrase(noun: Token, frame: Frame) -> list[str]:
+def _phrase_at_end(noun: Token, frame: Frame) -> list[str]:
     """Return the "of …" of a noun that ends a clause, or the phrase that its meaning needs.
 
     "took advantage of the storm", "had access to the files"; a noun that lost it is refused.
@@ -384,7 +399,7 @@ def _words_for_name(name: Token, frame: Frame, step: Token | None) -> list[str]:
         return ["the" if is_definite else "a", word]
     if _is_where(name, step):
         return ["a", "city"]
-    drop_if(frame.alone, "name in the skeleton")  # "represented Spain"
+    drop_if(frame.standalone, "name in the skeleton")  # "represented Spain"
     return place(name, frame)
 
 

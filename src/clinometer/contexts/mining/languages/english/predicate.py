@@ -162,7 +162,7 @@ class PredicateStrategy:
         drop_if(fronted, "object before its verb")
         has_clause = has_dep(verb.children, "ccomp", "parataxis")
         drop_if(has_clause, "clause in the predicate")
-        words = predicate((verb,), Frame(parsed.entity, self._persons, alone=True))
+        words = predicate((verb,), Frame(parsed.entity, self._persons, standalone=True))
         check_alone(verb, words)
         template = finish(
             ["The", "[X],", "who", *words],

@@ -153,7 +153,7 @@ def _add_adverb(child: Token, rest: _Rest, frame: Frame, *, copula: bool) -> Non
     """Add an adverb that the predicate needs: "was away"."""
     if child.lower_ not in listed("kept_adverbs"):
         return
-    drop_if(frame.alone and child.lower_ == "there", _PRONOUN)  # "moved there"
+    drop_if(frame.standalone and child.lower_ == "there", _PRONOUN)  # "moved there"
     rest.words.append(child.lower_)
     if copula:
         rest.has_object = True
@@ -165,7 +165,7 @@ def _add_phrase(
     """Add the first phrase after a verb that has no object, or that its object needs."""
     phrase: list[str] = []
     last_word = rest.words[-1] if rest.words else ""
-    is_needed = frame.alone and last_word in listed("relational")
+    is_needed = frame.standalone and last_word in listed("relational")
     if is_needed and not rest.has_phrase:
         phrase = _phrase(child, frame)  # "made contributions to the field"
         drop_if(not phrase, _LOST)
@@ -180,7 +180,7 @@ def _add_phrase(
 
 def _needs_place(base: str, frame: Frame) -> bool:
     """Return whether a verb cannot lose its phrase: "went to Paris"; alone, "lived in Paris"."""
-    if frame.alone:
+    if frame.standalone:
         return base not in listed("stands_alone") and base != "be"
     return base in listed("needs_more") or base in listed("needs_phrase")
 
@@ -225,7 +225,7 @@ def _complement(token: Token, frame: Frame) -> list[str]:
         return _phrase(token, frame)
     years = age(token) if token.head.lower_ in listed("be") else []
     if years:
-        drop_if(frame.alone, "an age")  # "The [X], who was four, is …"
+        drop_if(frame.standalone, "an age")  # "The [X], who was four, is …"
         return years
     if token.pos_ in ("ADJ", "ADV") or token.dep_ == "acomp":
         return _adjective_with_phrase(token, frame)
@@ -245,10 +245,12 @@ def _adjective_with_phrase(token: Token, frame: Frame) -> list[str]:
         elif child.dep_ == "ccomp":
             raise Dropped(_CLAUSE)
         elif (
-            frame.alone and len(words) == 1 and child.lower_ in listed("of_adjectives")
+            frame.standalone
+            and len(words) == 1
+            and child.lower_ in listed("of_adjectives")
         ):
             words += _phrase(child, frame)
-    if frame.alone:
+    if frame.standalone:
         check_alone_adjective(token, words[1:])
     # "would spend much (of the year)"
     drop_if(token.lower_ in listed("quantities"), "a quantity without its noun")
@@ -289,7 +291,7 @@ def _open_clause(path: tuple[Token, ...], frame: Frame) -> list[str]:
     drop_if(has_dep(verb.lefts, *SUBJECTS), _CLAUSE)
     group = verb_group(verb)
     rest = _after(path, group.base, frame, copula=is_copula(verb))
-    if frame.alone and not rest:
+    if frame.standalone and not rest:
         can_end = listed("stands_alone") | listed("ends_infinitive")
         drop_if(group.base not in can_end, _INCOMPLETE)  # "needed to monitor"
     if any(c.dep_ == "aux" and c.lower_ == "to" for c in verb.lefts):
@@ -329,7 +331,7 @@ def _phrase(preposition: Token, frame: Frame, *, named: bool = False) -> list[st
     """
     if preposition.tag_ == "VBG" or preposition.lower_ == "due":
         return []  # "including tours"
-    if frame.alone and _says_when_or_what_as(preposition, named=named):
+    if frame.standalone and _says_when_or_what_as(preposition, named=named):
         return []
     objects = [c for c in preposition.rights if c.dep_ == "pobj"]
     if not objects:
@@ -362,11 +364,15 @@ def _phrase_with(
     """Return a preposition with its noun; nothing for names, times and numbers."""
     word = preposition.lower_
     has_number = any(c.like_num and not c.is_alpha for c in noun.lefts)
-    if has_number and (frame.alone or word in _BOUNDS):
+    if has_number and (frame.standalone or word in _BOUNDS):
         return []  # "scored above 10 points", "threw for 300 yards"
-    is_role = frame.alone and word == "as"  # "acted as Hamlet"
+    is_role = frame.standalone and word == "as"  # "acted as Hamlet"
     if named and is_name(noun) and not is_role:
         return [word, *place(noun, frame)]
-    if is_name(noun) or is_time(noun) or any(is_name(c) for c in noun.lefts):
+    if _says_when_or_names(noun):
         return []
     return [word, *noun_phrase(noun, frame)]
+
+
+def _says_when_or_names(noun: Token) -> bool:
+    return is_name(noun) or is_time(noun) or any(is_name(c) for c in noun.lefts)
