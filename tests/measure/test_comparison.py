@@ -406,3 +406,8 @@ def test_a_model_without_an_interval_has_no_difference_to_show() -> None:
     found = apart(asked("a", 40, 1), asked("one", 1, 1))
     assert {(d.low, d.high, d.p) for d in found.overall} == {(None, None, None)}
     assert all(d.value is not None for d in found.overall)
+
+
+def test_two_models_with_a_single_unit_each_have_no_p_value() -> None:
+    found = apart(asked("a", 1, 1), asked("one", 1, 1))
+    assert {(d.low, d.high, d.p) for d in found.overall} == {(None, None, None)}
