@@ -3,8 +3,8 @@
 Importing this package loads neither torch nor transformers; opening a model does.
 """
 
+from clinometer.models.catalog.revisions import revision_of
 from clinometer.models.catalog.spec import ModelSource, ModelSpec, packaged_models
-from clinometer.models.catalog.weights import revision_of
 from clinometer.models.open import open_model
 from clinometer.models.options import (
     LoadOptions,

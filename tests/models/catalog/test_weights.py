@@ -21,7 +21,7 @@ from clinometer.models import (
     open_model,
     revision_of,
 )
-from clinometer.models.catalog import weights
+from clinometer.models.catalog import revisions
 from clinometer.models.local.causal import CausalScorer
 from clinometer.storage import cache
 from clinometer.topics import Prompt
@@ -185,6 +185,6 @@ def test_weights_outside_the_folder_are_refused(folder: Path) -> None:
 def test_a_model_that_changes_while_it_is_read_is_refused(folder: Path) -> None:
     with (
         pytest.raises(ModelError, match="changed while they were read"),
-        weights.unchanged("m", [str(folder)]),
+        revisions.unchanged("m", [str(folder)]),
     ):
         change(folder / "adapter_model.safetensors")

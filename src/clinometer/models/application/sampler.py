@@ -10,8 +10,8 @@ from typing import Any
 
 from clinometer.errors import ModelError
 from clinometer.models.asking import AskingSampler
+from clinometer.models.catalog.revisions import revision_of
 from clinometer.models.catalog.spec import APPLICATION, ModelSpec
-from clinometer.models.catalog.weights import revision_of
 from clinometer.models.client.client import Client
 from clinometer.models.client.failures import NO_ACCESS, RequestRefused
 from clinometer.models.options import LoadOptions, SampleOptions

@@ -23,56 +23,88 @@ from clinometer.errors import ClinometerError, ModelError, ModelNotFound
 from clinometer.extras import require
 from clinometer.storage.untrusted import limited, open_binary, parse_json, read_json
 
-#: Classes that load no weights; a tokenizer would keep an option it does not know.
 _WITHOUT_WEIGHTS = ("AutoConfig", "AutoTokenizer")
-#: What a folder has that is an adapter (in peft's format) and not a whole model.
+"""Classes that load no weights; a tokenizer would keep an option it does not know."""
+
 ADAPTER = "adapter_config.json"
-#: Endings of what transformers opens.
+"""What a folder has that is an adapter (in peft's format) and not a whole model."""
+
 _FILES = {".json", ".safetensors", ".bin", ".model", ".txt", ".jinja", ".py"}
-#: The most that a setting of a configuration can be, by a part of its name.
-_SIZES = {"layer": 1000, "block_count": 1000, "head": 100_000, "expert": 100_000, "hidden": 10**7,
-          "inner": 10**7, "intermediate": 10**7, "feed_forward": 10**7, "embd": 10**7,
-          "embedding_length": 10**7, "embed": 10**9, "d_model": 10**7, "d_ff": 10**7,
-          "vocab": 10**8, "n_positions": 10**9}  # fmt: skip
-#: Weights that a folder may lack: a head that transformers starts at random, and warns of.
+"""Endings of what transformers opens."""
+
+_SIZES = {
+    "layer": 1000,
+    "block_count": 1000,
+    "head": 100_000,
+    "expert": 100_000,
+    "hidden": 10**7,
+    "inner": 10**7,
+    "intermediate": 10**7,
+    "feed_forward": 10**7,
+    "embd": 10**7,
+    "embedding_length": 10**7,
+    "embed": 10**9,
+    "d_model": 10**7,
+    "d_ff": 10**7,
+    "vocab": 10**8,
+    "n_positions": 10**9,
+}
+"""The most that a setting of a configuration can be, by a part of its name; the first part that
+fits decides."""
+
 _MADE_UP = 10**8
-#: Names of the number of layers, each of which has weights.
+"""Weights that a folder may lack: a head that transformers starts at random, and warns of."""
+
 _LAYERS = re.compile(
     r"(num|n)_((hidden|encoder|decoder)_)?layers?|(en|de)coder_layers|\w+\.block_count"
 )
-#: Kinds of adapters that peft merges as they were trained.
+"""Names of the number of layers, each of which has weights."""
+
 _MERGED = ("LORA", "LOHA", "LOKR", "IA3", "OFT", "BOFT", "ADALORA", "LN_TUNING")
-#: Starts of LoRA that are subtracted from the base model, and computed from it again.
+"""Kinds of adapters that peft merges as they were trained."""
+
 _FROM_BASE = ("pissa", "olora")
-#: Settings of LoRA that peft restores, or that concern training alone.
+"""Starts of LoRA that are subtracted from the base model, and computed from it again."""
+
 _UNDERSTOOD = (
-    *(
-        "peft_type",
-        "auto_mapping",
-        "peft_version",
-        "task_type",
-        "inference_mode",
-        "revision",
-    ),
-    *("base_model_name_or_path", "base_model_class", "parent_library", "megatron_core"),
-    *("r", "lora_alpha", "lora_dropout", "lora_bias", "bias", "use_rslora", "use_dora"),
-    *(
-        "rank_pattern",
-        "alpha_pattern",
-        "init_lora_weights",
-        "fan_in_fan_out",
-        "qalora_group_size",
-    ),
-    *("target_modules", "target_parameters", "exclude_modules", "modules_to_save"),
-    *(
-        "layers_to_transform",
-        "layers_pattern",
-        "trainable_token_indices",
-        "ensure_weight_tying",
-    ),
+    "peft_type",
+    "auto_mapping",
+    "peft_version",
+    "task_type",
+    "inference_mode",
+    "revision",
+    "base_model_name_or_path",
+    "base_model_class",
+    "parent_library",
+    "megatron_core",
+    "r",
+    "lora_alpha",
+    "lora_dropout",
+    "lora_bias",
+    "bias",
+    "use_rslora",
+    "use_dora",
+    "rank_pattern",
+    "alpha_pattern",
+    "init_lora_weights",
+    "fan_in_fan_out",
+    "qalora_group_size",
+    "target_modules",
+    "target_parameters",
+    "exclude_modules",
+    "modules_to_save",
+    "layers_to_transform",
+    "layers_pattern",
+    "trainable_token_indices",
+    "ensure_weight_tying",
 )
-#: As safetensors itself has it.
+"""Settings of LoRA that peft restores, or that concern training alone."""
+
 _LONGEST_HEADER = 100_000_000
+"""Bytes that safetensors itself allows."""
+
+_PATIENCE_S = 3.0
+"""Seconds to wait for a connection."""
 
 
 def pretrained(
@@ -83,8 +115,9 @@ def pretrained(
     allow_pickle: bool = False,
     **options: Any,
 ) -> Any:
-    """`auto_class.from_pretrained`, with code and pickles only where they are allowed."""
-    if (folder := Path(source)).is_dir():
+    """Return `auto_class.from_pretrained`, with code and pickles only where they are allowed."""
+    folder = Path(source)
+    if folder.is_dir():
         check_model_folder(folder)
     if auto_class.__name__ not in _WITHOUT_WEIGHTS:
         options["use_safetensors"] = None if allow_pickle else True
@@ -99,23 +132,24 @@ def check_model_folder(folder: Path) -> None:
     """Refuse a folder that would keep transformers busy or waiting: pipes, folders or links to
     nothing where it expects files, configurations without measure."""
     for file in sorted(folder.iterdir()):
-        expected = file.suffix in _FILES
-        if file.is_file() or (file.is_dir() and not expected):
+        is_opened = file.suffix in _FILES
+        if file.is_file() or (file.is_dir() and not is_opened):
             continue
-        if file.exists() or expected:
+        if file.exists() or is_opened:
             raise ModelError(
                 f"model {str(folder)!r}: expected a plain file, found something else as "
                 f"{file.name!r}: copy the model again"
             )
-    for file in filter(Path.is_file, (folder / "config.json", folder / ADAPTER)):
+    for file in (folder / "config.json", folder / ADAPTER):
+        if not file.is_file():
+            continue
         try:
-            _check_sizes(
-                read_json(file), None if file.name == ADAPTER else _tensors(folder)
-            )
+            tensors = None if file.name == ADAPTER else _tensors(folder)
+            _check_sizes(read_json(file), tensors)
         except (OSError, ValueError) as error:
-            why = error.strerror if isinstance(error, OSError) else error
+            reason = error.strerror if isinstance(error, OSError) else error
             raise ModelError(
-                f"model {str(folder)!r} cannot be loaded: expected a sound {file.name}: {why}"
+                f"model {str(folder)!r} cannot be loaded: expected a sound {file.name}: {reason}"
             ) from error
 
 
@@ -137,18 +171,19 @@ def _check_weights(auto_class: Any, folder: Path, config: Any) -> None:
             model = auto_class.from_config(config, trust_remote_code=False)
     except Exception:
         return  # what is wrong with it is said where it is loaded
-    wanted = sum(weight.numel() for weight in model.parameters())
+    needed = sum(weight.numel() for weight in model.parameters())
     # Weights of four bits are the smallest.
-    held = 2 * sum(file.stat().st_size for file in files)
-    if wanted > held + _MADE_UP:
+    largest_number = 2 * sum(file.stat().st_size for file in files)
+    if needed > largest_number + _MADE_UP:
         raise ModelError(
-            f"model {str(folder)!r} cannot be loaded: its config.json needs {wanted:,} weights, "
-            f"and its files hold at most {held:,}: copy the model again"
+            f"model {str(folder)!r} cannot be loaded: its config.json needs {needed:,} weights, "
+            f"and its files hold at most {largest_number:,}: copy the model again"
         )
 
 
 def _tensors(folder: Path) -> int | None:
-    """How many the weights of a folder have; None where they are elsewhere, or damaged."""
+    """Return how many tensors the weights of a folder have; None where they are elsewhere, or
+    damaged."""
     files = list(folder.glob("*.safetensors"))
     if files and not any(folder.glob("*.index.json")):
         with contextlib.suppress(ValueError):
@@ -157,27 +192,28 @@ def _tensors(folder: Path) -> int | None:
 
 
 def check_gguf(file: Path) -> None:
-    """The same for a .gguf file; what its header holds is counted in a process that is ended."""
+    """Refuse a .gguf file that would keep transformers busy; what its header holds is counted in a
+    process that is ended."""
     require("reading GGUF files", "gguf")
 
     def sizes() -> str:
         from gguf import GGUFReader
 
         reader = GGUFReader(file)
-        plain = {
-            name: value
-            for name, field in reader.fields.items()
-            if len(field.types) == 1
-            and isinstance(value := field.parts[-1][0].item(), int)
-        }
-        return json.dumps([plain, len(reader.tensors)])
+        numbers = {}
+        for name, field in reader.fields.items():
+            if len(field.types) == 1:
+                value = field.parts[-1][0].item()
+                if isinstance(value, int):
+                    numbers[name] = value
+        return json.dumps([numbers, len(reader.tensors)])
 
     try:
         with open_binary(file) as stream:
             size = os.fstat(stream.fileno()).st_size
-        _check_sizes(
-            *parse_json(limited(sizes, seconds=60, megabytes=1024 + (size >> 20)))
-        )
+        megabytes = 1024 + (size >> 20)
+        numbers, tensors = parse_json(limited(sizes, seconds=60, megabytes=megabytes))
+        _check_sizes(numbers, tensors)
     except (OSError, ValueError) as error:
         raise ModelError(
             f"model {file.name!r} cannot be loaded: expected a sound .gguf file: {error}"
@@ -192,7 +228,8 @@ def _check_sizes(config: Any, tensors: int | None) -> None:
     for name, value in config.items():
         if isinstance(value, dict):
             _check_sizes(value, tensors)
-        limit = next((most for part, most in _SIZES.items() if part in name), None)
+        limits = (size for part, size in _SIZES.items() if part in name)
+        limit = next(limits, None)
         if tensors is not None and _LAYERS.fullmatch(name):
             limit = tensors
         if isinstance(value, int) and limit is not None and not -1 <= value <= limit:
@@ -200,31 +237,29 @@ def _check_sizes(config: Any, tensors: int | None) -> None:
 
 
 def adapter_base(folder: Path) -> str:
-    """The base model that an adapter names: a folder, relative to its own, or a hub id."""
+    """Return the base model that an adapter names: a folder, relative to its own, or a hub id."""
     try:
         config = read_json(folder / ADAPTER)
-        base, outside = (
-            str(config["base_model_name_or_path"]),
-            config.get("megatron_config"),
-        )
+        base = str(config["base_model_name_or_path"])
+        megatron_config = config.get("megatron_config")
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise ModelError(
             f"adapter {str(folder)!r}: expected base_model_name_or_path in its {ADAPTER} "
             f"({type(error).__name__}: {error})"
         ) from error
-    if outside:
+    if megatron_config:
         raise ModelError(
             f"adapter {str(folder)!r}: its megatron_config would import a module that the adapter "
             "names: remove it"
         )
-    beside = (folder / base).resolve()
-    if beside.is_dir():
-        if (beside / ADAPTER).is_file():
+    base_folder = (folder / base).resolve()
+    if base_folder.is_dir():
+        if (base_folder / ADAPTER).is_file():
             raise ModelError(
                 f"adapter {str(folder)!r}: expected a whole model as its base, found "
                 f"another adapter in {base!r}: merge that one first"
             )
-        return str(beside)
+        return str(base_folder)
     if base.startswith((".", "/", "~")):
         raise ModelNotFound(
             f"adapter {str(folder)!r}: its base model {base!r} is not a folder: put it there, or "
@@ -239,23 +274,8 @@ def _check_understood(folder: Path, *, exact: bool) -> None:
     tests/models/local/test_load_adapters.py compares every kind that is let through with the model
     that peft itself had before saving it. `exact`: the base model is in float32.
     """
-    config = read_json(folder / ADAPTER)
-    kind = str(config.get("peft_type"))
-    if kind not in _MERGED:
-        problem = f"peft_type {kind}; expected one of {', '.join(_MERGED)}"
-    elif kind != "LORA":
-        return
-    elif strange := sorted(
-        key for key, value in config.items() if value and key not in _UNDERSTOOD
-    ):
-        problem = f"{strange[0]}, which changes what the adapter does"
-    elif (start := config.get("init_lora_weights", True)) in _FROM_BASE and not exact:
-        problem = (
-            f"init_lora_weights {start}, which is exact with --load dtype=float32 alone"
-        )
-    elif start not in (True, False, None, "gaussian", "orthogonal", *_FROM_BASE):
-        problem = f"init_lora_weights {start}, which changes the base model in a way not stored"
-    else:
+    problem = _not_understood(read_json(folder / ADAPTER), exact=exact)
+    if problem is None:
         return
     raise ModelError(
         f"adapter {str(folder)!r}: cannot be restored as it was trained: found {problem}; save it "
@@ -264,8 +284,28 @@ def _check_understood(folder: Path, *, exact: bool) -> None:
     )
 
 
+def _not_understood(config: Any, *, exact: bool) -> str | None:
+    """Return what of an adapter's configuration peft would restore otherwise; None for nothing."""
+    kind = str(config.get("peft_type"))
+    if kind not in _MERGED:
+        return f"peft_type {kind}; expected one of {', '.join(_MERGED)}"
+    if kind != "LORA":
+        return None
+    strange = [key for key, value in config.items() if value and key not in _UNDERSTOOD]
+    if strange:
+        return f"{min(strange)}, which changes what the adapter does"
+    start = config.get("init_lora_weights", True)
+    if start in _FROM_BASE and not exact:
+        return (
+            f"init_lora_weights {start}, which is exact with --load dtype=float32 alone"
+        )
+    if start not in (True, False, None, "gaussian", "orthogonal", *_FROM_BASE):
+        return f"init_lora_weights {start}, which changes the base model in a way not stored"
+    return None
+
+
 def merged_adapter(model: Any, folder: Path) -> Any:
-    """The model with the adapter of a peft folder merged into its weights.
+    """Return the model with the adapter of a peft folder merged into its weights.
 
     Every tensor of the folder must have been read and every weight of the adapter given: peft
     ignores the former and initialises the latter, with a warning at most.
@@ -274,9 +314,8 @@ def merged_adapter(model: Any, folder: Path) -> Any:
     import peft
 
     weights = folder / "adapter_model.safetensors"
-    if (
-        not weights.is_file()
-    ):  # peft would unpickle another file, or look for one on the hub
+    # Without it peft would unpickle another file, or look for one on the hub.
+    if not weights.is_file():
         raise ModelNotFound(f"adapter {str(folder)!r}: expected {weights.name} in it")
     _check_understood(folder, exact=str(model.dtype) == "torch.float32")
     try:
@@ -285,8 +324,9 @@ def merged_adapter(model: Any, folder: Path) -> Any:
             # Merging into an output layer that is also the embedding would change both.
             warnings.filterwarnings("error", message=".*tie_word_embeddings.*")
             adapted = peft.PeftModel.from_pretrained(model, folder)
-            read = peft.get_peft_model_state_dict(adapted, save_embedding_layers=False)
-            if strays := sorted(read.keys() ^ weights_header(weights).keys()):
+            state = peft.get_peft_model_state_dict(adapted, save_embedding_layers=False)
+            strays = sorted(state.keys() ^ weights_header(weights).keys())
+            if strays:
                 raise ValueError(
                     f"the adapter and its configuration disagree on {strays[0]!r}"
                 )
@@ -357,7 +397,8 @@ def _explained(
             f"model {name!r}: not in the local cache, and the Hugging Face hub did not give "
             f"it: check the name and the connection ({text[:100]})"
         )
-    if (damaged := damaged_weights(folder)) is not None:
+    damaged = damaged_weights(folder)
+    if damaged is not None:
         return ModelError(
             f"model {name!r} cannot be loaded: {damaged} is cut short or damaged: copy or download "
             "it again"
@@ -366,8 +407,11 @@ def _explained(
 
 
 def damaged_weights(folder: Path) -> Path | None:
-    """A safetensors file of the folder that is not as long as its header says; None: all are."""
-    for file in sorted(folder.glob("*.safetensors")) if folder.is_dir() else ():
+    """Return a safetensors file of the folder that is not as long as its header says; None: all
+    are."""
+    if not folder.is_dir():
+        return None
+    for file in sorted(folder.glob("*.safetensors")):
         try:
             weights_header(file)
         except ValueError:
@@ -376,7 +420,8 @@ def damaged_weights(folder: Path) -> Path | None:
 
 
 def weights_header(file: Path) -> dict[str, dict[str, Any]]:
-    """The tensors that a safetensors file holds; ValueError where its length says otherwise."""
+    """Return the tensors that a safetensors file holds; ValueError where its length says
+    otherwise."""
     try:
         size = file.stat().st_size
         with open_binary(file) as stream:
@@ -400,42 +445,31 @@ def weights_header(file: Path) -> dict[str, dict[str, Any]]:
     return header
 
 
-# --- The hub: whether it can be reached, and what is cached here ----------------------------------
-
-
-#: Seconds to wait for a connection.
-_PATIENCE_S = 3.0
-
-
 def hub_reachable() -> bool:
-    """Whether the hub can be reached; behind a proxy only the proxy knows, so assume it can.
+    """Return whether the hub can be reached; behind a proxy only the proxy knows, so assume it can.
 
     The hub's own client tries an unreachable host six times for every file, which makes a mistyped
     name cost half a minute behind a closed network. One quick connection test decides instead.
     """
     from huggingface_hub import constants
 
-    if constants.HF_HUB_OFFLINE or os.environ.get("HF_HUB_OFFLINE", "") in {
-        "1",
-        "true",
-        "True",
-    }:
+    setting = os.environ.get("HF_HUB_OFFLINE", "")
+    if constants.HF_HUB_OFFLINE or setting in {"1", "true", "True"}:
         return False
     if urllib.request.getproxies().get("https"):
         return True
     address = urllib.parse.urlsplit(constants.ENDPOINT)
-    port = address.port or (80 if address.scheme == "http" else 443)
+    usual_port = 80 if address.scheme == "http" else 443
+    target = (address.hostname or "", address.port or usual_port)
     try:
-        socket.create_connection(
-            (address.hostname or "", port), timeout=_PATIENCE_S
-        ).close()
+        socket.create_connection(target, timeout=_PATIENCE_S).close()
     except OSError:
         return False
     return True
 
 
 def cached(model: str) -> bool:
-    """Whether a hub model's configuration and weights are in the local cache."""
+    """Return whether a hub model's configuration and weights are in the local cache."""
     try:
         from huggingface_hub import try_to_load_from_cache
     except ImportError:

@@ -22,8 +22,8 @@ from clinometer.models.catalog.pretrained import (
     merged_adapter,
     pretrained,
 )
+from clinometer.models.catalog.revisions import folder_revision, unchanged
 from clinometer.models.catalog.spec import ModelSpec
-from clinometer.models.catalog.weights import folder_revision, unchanged
 from clinometer.models.local.base import TransformerScorer
 from clinometer.models.local.batches import collector_off
 from clinometer.models.local.causal import CausalScorer
