@@ -29,7 +29,8 @@ from clinometer.studies.figures import (
 
 def test_the_interpolated_line_passes_through_every_count_as_a_cubic_spline() -> None:
     values = np.random.default_rng(0).gamma(0.6, 0.05, size=120)
-    at, line = interpolated(values)
+    curve = interpolated(values)
+    at, line = curve.at, curve.groups
     step = np.ptp(values) / BINS
     middles = values.min() + step * (np.arange(BINS) + 0.5)
     counts = [
@@ -39,14 +40,15 @@ def test_the_interpolated_line_passes_through_every_count_as_a_cubic_spline() ->
     independent = CubicSpline(middles, counts, bc_type="not-a-knot")
     assert line == pytest.approx(independent(at), abs=1e-8)
     assert at[[0, -1]] == pytest.approx(middles[[0, -1]])
-    assert counted_in_bins(values)[1].tolist() == counts
+    assert counted_in_bins(values).groups.tolist() == counts
 
 
 def test_the_fitted_normal_has_the_mean_the_spread_and_the_number_of_the_groups() -> (
     None
 ):
     values = np.random.default_rng(1).normal(0.4, 0.1, size=120)
-    at, line = fitted_normal(values)
+    curve = fitted_normal(values)
+    at, line = curve.at, curve.groups
     density = line / np.trapezoid(line, at)
     mean = np.trapezoid(at * density, at)
     assert mean == pytest.approx(values.mean(), abs=1e-3)

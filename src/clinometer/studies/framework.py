@@ -41,31 +41,34 @@ from clinometer.storage.resumable import Progress
 from clinometer.storage.untrusted import folder_name
 from clinometer.topics import Topic
 
-#: Models by name, or as a suite has them.
 Models: TypeAlias = Sequence[str | ZooEntry]
+"""Models by name, or as a suite has them."""
 
 
 @dataclass(frozen=True)
 class PlannedRun:
-    """One audit of a study.
-
-    label     its name in tables and charts
-    folder    of the run, below the folder of the study
-    role      its part in the study, such as the name of a source
-    absent    why it is not scored, if that is known before
-    """
+    """One audit of a study."""
 
     label: str
+    """Its name in tables and charts."""
+
     model: str
     topic: Topic
     contexts: ContextSet
     settings: AuditSettings
+
     folder: str
+    """Of the run, below the folder of the study."""
+
     role: str = ""
+    """Its part in the study, such as the name of a source."""
+
     absent: str = ""
+    """Why it is not scored, if that is known before."""
 
     @property
     def prompts(self) -> int:
+        """Return how many prompts are asked."""
         most = self.settings.max_contexts or len(self.contexts)
         return len(self.topic) * min(len(self.contexts), most)
 
@@ -79,14 +82,14 @@ class Plan:
 
     def __post_init__(self) -> None:
         counts = Counter(planned.folder for planned in self.audits)
-        twice = sorted(folder for folder, n in counts.items() if n > 1)
-        if twice:
+        repeated = sorted(folder for folder, n in counts.items() if n > 1)
+        if repeated:
             raise SettingsError(
-                f"study {self.study}: expected each model once, found {twice[0]!r} twice"
+                f"study {self.study}: expected each model once, found {repeated[0]!r} twice"
             )
 
     def to_dict(self, out: Path) -> dict[str, Any]:
-        """What remains to be scored, given what the study's folder `out` already contains."""
+        """Return what remains to be scored, given what the study's folder `out` contains."""
         audits: list[dict[str, Any]] = [
             {
                 "model": planned.model,
@@ -99,7 +102,10 @@ class Plan:
             }
             for planned in self.audits
         ]
-        prompts = sum(a["prompts"] for a in audits if not (a["done"] or a["absent"]))
+        remaining = [
+            audit for audit in audits if not (audit["done"] or audit["absent"])
+        ]
+        prompts = sum(audit["prompts"] for audit in remaining)
         return {"study": self.study, "prompts": prompts, "audits": audits}
 
 
@@ -111,37 +117,47 @@ def planned_runs(
     *,
     role: str = "",
 ) -> tuple[PlannedRun, ...]:
-    """One audit per model, on the same topic and contexts; if `settings` ask for it, another inside
-    the chat template. Of a suite only the models that ship code may run it."""
+    """Return one audit per model, on the same topic and contexts; if `settings` ask for it, another
+    inside the chat template."""
     prefix = f"{folder_name(role)}-" if role else ""
-    names = [m if isinstance(m, str) else m.id for m in models]
-    # Folders and files without their path, unless two would then have the same name.
-    short = [Path(name).name if Path(name).exists() else name for name in names]
-    labels = short if len(set(short)) == len(set(names)) else names
+    names = [model if isinstance(model, str) else model.id for model in models]
     raw = with_settings(settings, {"chat": False})
     audits = []
-    for model, name, label in zip(models, names, labels, strict=True):
-        planned = PlannedRun(
-            label, name, topic, contexts, raw, prefix + folder_name(name), role=role
-        )
+    for model, name, label in zip(models, names, _labels(names), strict=True):
+        folder = prefix + folder_name(name)
+        planned = PlannedRun(label, name, topic, contexts, raw, folder, role=role)
         if isinstance(model, ZooEntry):
-            # A suite's own models may run no code unless they ship some.
-            allow = tuple(
-                a for a in raw.load.allow if a != "remote-code" or model.remote_code
-            )
-            own = with_settings(raw, {"allow": allow})
-            planned = replace(
-                planned, label=model.name, settings=own, absent=model.absent
-            )
+            planned = _as_in_suite(planned, model)
         audits.append(planned)
     if settings.load.chat:
-        for a in tuple(audits):
-            inside = with_settings(a.settings, {"chat": True})
-            chat = replace(
-                a, label=f"{a.label} (chat)", folder=f"{a.folder}-chat", settings=inside
-            )
-            audits.append(chat)
+        audits += [_inside_chat(planned) for planned in audits]
     return tuple(audits)
+
+
+def _labels(names: Sequence[str]) -> Sequence[str]:
+    """Return folders and files without their path, unless two would then have the same name."""
+    short = [Path(name).name if Path(name).exists() else name for name in names]
+    is_distinct = len(set(short)) == len(set(names))
+    return short if is_distinct else names
+
+
+def _as_in_suite(planned: PlannedRun, entry: ZooEntry) -> PlannedRun:
+    """Return an audit of a model of a suite: only those that ship code may run it."""
+    allow = planned.settings.load.allow
+    if not entry.remote_code:
+        allow = tuple(name for name in allow if name != "remote-code")
+    settings = with_settings(planned.settings, {"allow": allow})
+    return replace(planned, label=entry.name, settings=settings, absent=entry.absent)
+
+
+def _inside_chat(planned: PlannedRun) -> PlannedRun:
+    """Return the same audit inside the chat template."""
+    return replace(
+        planned,
+        label=f"{planned.label} (chat)",
+        folder=f"{planned.folder}-chat",
+        settings=with_settings(planned.settings, {"chat": True}),
+    )
 
 
 def plan_of(
@@ -149,44 +165,52 @@ def plan_of(
     parts: Iterable[tuple[str, Models, Topic, ContextSet]],
     settings: AuditSettings,
 ) -> Plan:
-    """Every model of each part: its role in the study, its models, topic and contexts."""
-    planned = [planned_runs(m, t, c, settings, role=role) for role, m, t, c in parts]
-    return Plan(study, [audit for some in planned for audit in some])
+    """Plan every model of each part: its role in the study, its models, topic and contexts."""
+    audits: list[PlannedRun] = []
+    for role, models, topic, contexts in parts:
+        audits += planned_runs(models, topic, contexts, settings, role=role)
+    return Plan(study, audits)
 
 
 def _finished(folder: Path) -> bool:
+    """Return whether a folder has a finished run."""
     try:
         return RunFolder(folder).read_record().finished
     except ClinometerError:
         return False
 
 
-#: The audits of a study that succeeded.
 Results: TypeAlias = list[tuple[PlannedRun, Run]]
-#: Called before each audit; returns its progress callback.
+"""The audits of a study that succeeded."""
+
 Watch = Callable[[PlannedRun], Progress | None]
+"""Called before each audit; returns its progress callback."""
 
 
 class About(NamedTuple):
-    """What a study is called, the suite that it takes its models from if none is named, and what a
-    reader of its tables has to know."""
+    """A study as its reader sees it."""
 
     title: str
+
     suite: str = ""
+    """Where its models come from if none is named."""
+
     notes: Sequence[str] = ()
+    """What a reader of its tables has to know."""
 
 
 DATA = Path(__file__).parent / "data"
+"""The folder of what studies read."""
 
 
 @cache
 def data(name: str) -> dict[str, Any]:
-    """What data/NAME.toml says."""
+    """Read data/NAME.toml."""
     return tomllib.loads((DATA / f"{name}.toml").read_text("utf-8"))
 
 
 def about(study: str) -> About:
-    """The entry of a study in data/studies.toml.
+    """Return the entry of a study in data/studies.toml.
 
     >>> about("size").title
     'Risk and model size (Figure 7)'
@@ -196,18 +220,20 @@ def about(study: str) -> About:
 
 @dataclass(frozen=True, eq=False)
 class Findings:
-    """The result of any study: tables, charts, sentences, the runs they come from, and the models
-    that could not be scored, each with the reason.
-
-    `measured` are sentences about these numbers; the study's own notes follow them.
-    """
+    """The result of any study."""
 
     study: str
     tables: Sequence[Table]
     figures: Sequence[Figure] = ()
+
     runs: Sequence[Run] = ()
+    """Where the numbers come from."""
+
     measured: Sequence[str] = ()
+    """Sentences about these numbers; the study's own notes follow them."""
+
     not_scored: Sequence[tuple[str, str]] = ()
+    """Models that could not be scored, each with the reason."""
 
     @property
     def title(self) -> str:
@@ -218,64 +244,79 @@ class Findings:
         return (*self.measured, *about(self.study).notes)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values; None for a missing number."""
+        """Return plain values; None for a missing number."""
+        figures = [
+            {"key": figure.key, "title": figure.title, "says": figure.alt}
+            for figure in self.figures
+        ]
+        not_scored = [
+            {"model": model, "reason": reason} for model, reason in self.not_scored
+        ]
         return {
             "study": self.study,
             "title": self.title,
             "sentences": list(self.sentences),
-            "tables": {t.key: plain_records(t.frame) for t in self.tables},
-            "figures": [
-                {"key": f.key, "title": f.title, "says": f.alt} for f in self.figures
-            ],
-            "not_scored": [{"model": m, "reason": why} for m, why in self.not_scored],
+            "tables": {table.key: plain_records(table.frame) for table in self.tables},
+            "figures": figures,
+            "not_scored": not_scored,
             "runs": [None if run.path is None else str(run.path) for run in self.runs],
         }
 
     def write(self, out: Path) -> str:
-        """Tables, charts, study.json and, with at least one run, report.html.
+        """Write tables, charts, study.json and, with at least one run, report.html.
 
         Charts and page are skipped if they cannot be drawn; the return value says why.
         """
+        missing = ""
         try:
             require("drawing charts", "vl_convert")
-            missing = ""
         except MissingExtra as error:
             missing = str(error)
         out.mkdir(parents=True, exist_ok=True)
         with only_writer(out, out / ".lock", error=RunError):
-            for folder in (out, out / "tables", out / "charts"):
-                for stale in folder.glob(".*.tmp"):  # of a writer that was killed
-                    stale.unlink(missing_ok=True)
+            _remove_half_written(out)
+            tables = out / "tables"
             write_files(
-                {out / "tables" / f"{t.key}.csv": to_csv(t) for t in self.tables}
+                {tables / f"{table.key}.csv": to_csv(table) for table in self.tables}
             )
             if not missing:
-                charts = {
-                    out / "charts" / f"{f.key}.svg": f.svg().encode()
-                    for f in self.figures
-                }
-                charts |= {
-                    out / "charts" / f"{f.key}.png": f.png() for f in self.figures
-                }
-                write_files(charts)
-            if self.runs and not missing:
-                said = (
-                    *self.sentences,
-                    *(f"Not scored: {m}: {why}" for m, why in self.not_scored),
-                )
-                extra = Extra(
-                    self.title,
-                    said,
-                    tuple(self.figures),
-                    tuple(self.tables),
-                    first=True,
-                )
-                write_report(list(self.runs), out / "report.html", extras=[extra])
+                self._write_charts(out / "charts")
+                if self.runs:
+                    self._write_page(out / "report.html")
             text = json.dumps(
                 self.to_dict(), ensure_ascii=False, indent=1, allow_nan=False
             )
             write_files({out / "study.json": f"{text}\n".encode()})
         return missing
+
+    def _write_charts(self, folder: Path) -> None:
+        files = {
+            folder / f"{figure.key}.svg": figure.svg().encode()
+            for figure in self.figures
+        }
+        for figure in self.figures:
+            files[folder / f"{figure.key}.png"] = figure.png()
+        write_files(files)
+
+    def _write_page(self, file: Path) -> None:
+        not_scored = [
+            f"Not scored: {model}: {reason}" for model, reason in self.not_scored
+        ]
+        study = Extra(
+            self.title,
+            (*self.sentences, *not_scored),
+            tuple(self.figures),
+            tuple(self.tables),
+            first=True,
+        )
+        write_report(list(self.runs), file, extras=[study])
+
+
+def _remove_half_written(out: Path) -> None:
+    """Remove the files of a writer that was killed."""
+    for folder in (out, out / "tables", out / "charts"):
+        for file in folder.glob(".*.tmp"):
+            file.unlink(missing_ok=True)
 
 
 def audit_all(
@@ -289,7 +330,7 @@ def audit_all(
         raise SettingsError(
             f"study {plan.study}: expected at least one model, found none"
         )
-    done: Results = []
+    results: Results = []
     failed: list[tuple[PlannedRun, ClinometerError]] = []
     with loaded_once():
         for planned in plan.audits:
@@ -308,19 +349,22 @@ def audit_all(
             except ClinometerError as error:
                 failed.append((planned, error))
             else:
-                done.append((planned, run))
-    if not done:
-        raise failed[0][1]
-    return done, failed
+                results.append((planned, run))
+    if not results:
+        _, first_error = failed[0]
+        raise first_error
+    return results, failed
 
 
 def only(results: Results, role: str) -> list[tuple[str, Run]]:
-    """Label and run of one part of a study."""
+    """Return label and run of one part of a study."""
     return [(planned.label, run) for planned, run in results if planned.role == role]
 
 
 def verdict(row: Mapping[Any, Any], *, higher: str, lower: str, neither: str) -> str:
-    """Value, interval and what they show, as one sentence: the row has `value`, `low`, `high`.
+    """Return value, interval and what they show, as one sentence.
+
+    The row has `value`, `low` and `high`.
 
     >>> words = {"higher": "higher", "lower": "lower", "neither": "no difference shown"}
     >>> verdict({"value": 0.2, "low": 0.1, "high": 0.3}, **words)
@@ -328,12 +372,18 @@ def verdict(row: Mapping[Any, Any], *, higher: str, lower: str, neither: str) ->
     """
     if pd.isna(row["low"]):
         return f"{row['value']:+.3f}: too few effective contexts for an interval."
-    shown = higher if row["low"] > 0 else lower if row["high"] < 0 else neither
-    return f"{row['value']:+.3f} ({row['low']:+.3f} to {row['high']:+.3f}): {shown}."
+    conclusion = neither
+    if row["low"] > 0:
+        conclusion = higher
+    elif row["high"] < 0:
+        conclusion = lower
+    interval = f"{row['low']:+.3f} to {row['high']:+.3f}"
+    return f"{row['value']:+.3f} ({interval}): {conclusion}."
 
 
 def study_contexts(topic: Topic, contexts: str | None) -> ContextSet:
-    """The given set; else the paper's set for the topic; else the one mined from Wikipedia."""
+    """Return the given set; else the paper's set for the topic; else the one mined from
+    Wikipedia."""
     if contexts is not None:
         return load_contexts(contexts, topic=topic)
     names = builtin_contexts()
@@ -343,10 +393,10 @@ def study_contexts(topic: Topic, contexts: str | None) -> ContextSet:
 
 
 def risks(named: Sequence[tuple[str, Run]]) -> pd.DataFrame:
-    """One row per run, lowest R first, with ranks (1 is lowest)."""
-    frame = pd.DataFrame(
-        risk_rows([run for _, run in named], [name for name, _ in named])
-    )
+    """Return one row per run, lowest R first, with ranks (1 is lowest)."""
+    runs = [run for _, run in named]
+    names = [name for name, _ in named]
+    frame = pd.DataFrame(risk_rows(runs, names))
     frame = frame.sort_values("R", kind="stable", ignore_index=True)
     for measure in MEASURES:
         frame[f"{measure}_rank"] = frame[measure].rank(method="min").astype(int)
@@ -354,6 +404,6 @@ def risks(named: Sequence[tuple[str, Run]]) -> pd.DataFrame:
 
 
 def risks_table(key: str, title: str, named: Sequence[tuple[str, Run]]) -> Table:
-    """`risks` for a page: the three risks and the rank; the csv file has all columns."""
+    """Return `risks` for a page: the three risks and the rank; the csv file has all columns."""
     hidden = ("n_contexts", "n_eff", "R_bias_rank", "R_volatility_rank")
     return Table(key, title, risks(named), hidden=hidden)

@@ -10,10 +10,10 @@ import shutil
 import tempfile
 import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -46,14 +46,21 @@ from clinometer.studies.framework import (
 from clinometer.topics import Topic
 
 RECORD = "training.json"
-#: The paper's: eight processes with a batch of 1 and 4 steps of accumulation.
+"""The file that says how a model was trained."""
+
 _TEXTS_PER_STEP = 32
+"""The paper's: eight processes with a batch of 1 and 4 steps of accumulation."""
+
+_USUAL = ("text", "tweet", "comment", "comment_text", "sentence")
+"""Text columns of published collections."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Training:
-    """The settings of appendix D.4, whose 32 texts per optimizer step are accumulated here. The cut
-    of long texts is ours: the paper names no length."""
+    """The settings of appendix D.4, whose 32 texts per optimizer step are accumulated here.
+
+    The cut of long texts is ours: the paper names no length.
+    """
 
     epochs: float = option(2.0, help="Passes over the texts.", allowed=POSITIVE)
     learning_rate: float = option(1e-5, help="Peak learning rate.", allowed=POSITIVE)
@@ -90,7 +97,7 @@ def finetuned(
     fresh: bool = False,
     progress: Progress | None = None,
 ) -> Path:
-    """The folder of `model` trained on `texts`; trained now unless it exists, or `fresh`."""
+    """Return the folder of `model` trained on `texts`; trained now unless it exists, or `fresh`."""
     if os.environ.get("WORLD_SIZE", "1") != "1":
         raise SettingsError(
             "study toxicity: expected one process, found several of torchrun, which would each "
@@ -103,25 +110,21 @@ def finetuned(
         "training": asdict(training),
     }
     if (folder / RECORD).is_file() and not fresh:
-        with contextlib.suppress(OSError, ValueError, AttributeError):
-            there = read_json(folder / RECORD)
-            if {k: there.get(k) for k in wanted} == wanted:
-                return folder
+        if _was_trained_so(folder, wanted):
+            return folder
         raise SettingsError(
             f"{folder}: has a model trained on other texts or with other settings; use another "
             "--out, or --fresh"
         )
-    require(
-        "fine-tuning", *(["peft"] if training.lora else []), "torch", "transformers"
-    )
+    adapters = ["peft"] if training.lora else []
+    require("fine-tuning", *adapters, "torch", "transformers")
     folder.parent.mkdir(parents=True, exist_ok=True)
     work = Path(tempfile.mkdtemp(dir=folder.parent, prefix=".training-"))
     try:
         with _silent():
-            seen = _train(model, texts, work, training, progress)
-        (work / RECORD).write_text(
-            json.dumps(wanted | seen, indent=1), encoding="utf-8"
-        )
+            outcome = _train(model, texts, work, training, progress)
+        record = json.dumps(wanted | outcome, indent=1)
+        (work / RECORD).write_text(record, encoding="utf-8")
         shutil.rmtree(folder, ignore_errors=True)
         work.rename(folder)
     finally:
@@ -129,8 +132,17 @@ def finetuned(
     return folder
 
 
+def _was_trained_so(folder: Path, wanted: Mapping[str, Any]) -> bool:
+    """Return whether the record of a trained model says what is wanted."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        record = read_json(folder / RECORD)
+        return all(record.get(key) == value for key, value in wanted.items())
+    return False
+
+
 def source_of(model: str) -> str:
-    """The folder or hub id behind a model's name; only models with weights can be trained."""
+    """Return the folder or hub id behind a model's name; only models with weights can be
+    trained."""
     source = weights_source(ModelSpec.parse(model))
     if source is None:
         raise SettingsError(f"model {model!r}: expected a model with weights to train")
@@ -139,18 +151,19 @@ def source_of(model: str) -> str:
 
 @contextlib.contextmanager
 def _silent() -> Iterator[None]:
-    """transformers without its bars and warnings, for as long as the block lasts."""
+    """Keep transformers from showing bars and warnings, for as long as the block lasts."""
     import transformers
 
     logging: Any = transformers.utils.logging
-    bars, loud = logging.is_progress_bar_enabled(), logging.get_verbosity()
+    has_bars = logging.is_progress_bar_enabled()
+    verbosity = logging.get_verbosity()
     logging.disable_progress_bar()
     logging.set_verbosity_error()
     try:
         yield
     finally:
-        logging.set_verbosity(loud)
-        if bars:
+        logging.set_verbosity(verbosity)
+        if has_bars:
             logging.enable_progress_bar()
 
 
@@ -161,63 +174,23 @@ def _train(
     training: Training,
     progress: Progress | None,
 ) -> dict[str, Any]:
+    """Train a model on texts, write it with its tokenizer to `out`, and return what happened."""
     import torch
     import transformers
 
-    from clinometer.models.local.load import choose_device, detect_kind
-
-    arguments = transformers.TrainingArguments(
-        output_dir=str(out / "work"),
-        num_train_epochs=training.epochs,
-        learning_rate=training.learning_rate,
-        warmup_steps=training.warmup,  # below 1: a share of the steps
-        per_device_train_batch_size=training.batch,
-        seed=training.seed,
-        save_strategy="no",
-        logging_strategy="no",
-        report_to=[],
-        disable_tqdm=True,
-        use_cpu=choose_device("auto").type == "cpu",
-        dataloader_pin_memory=False,
-    )
     transformers.set_seed(training.seed)
-    source = source_of(model)
-    with loading(model, source, instead=None):
-        tokenizer = pretrained(transformers.AutoTokenizer, source)
-        config = pretrained(transformers.AutoConfig, source)
-        if (kind := detect_kind(config, model, None)) != "causal":
-            raise ModelError(
-                f"model {model!r}: expected a causal model to train, found a {kind} one"
-            )
-        network: Any = pretrained(
-            transformers.AutoModelForCausalLM, source, dtype=torch.float32
-        )
+    network, tokenizer = _load_network(model)
     if training.lora:
-        import peft
-
-        adapter = peft.LoraConfig(
-            r=training.rank,
-            lora_alpha=2 * training.rank,
-            target_modules="all-linear",
-            exclude_modules=["lm_head"],
-            task_type="CAUSAL_LM",
-            fan_in_fan_out=getattr(network.config, "model_type", "") == "gpt2",
-        )
-        network = peft.get_peft_model(network, adapter)
-    rows = tokenizer(list(texts), truncation=True, max_length=training.max_tokens)[
-        "input_ids"
-    ]
-    rows = [row for row in rows if len(row) > 1]
+        network = _with_adapter(network, training.rank)
+    encoded = tokenizer(list(texts), truncation=True, max_length=training.max_tokens)
+    rows = [row for row in encoded["input_ids"] if len(row) > 1]
+    arguments = _trainer_arguments(training, out / "work")
 
     class Watcher(transformers.TrainerCallback):  # type: ignore[misc]  # not followed by mypy
         def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
             if progress:
                 progress(state.global_step, max(state.max_steps, state.global_step))
 
-    at_once = training.batch * max(1, arguments.n_gpu)
-    arguments.gradient_accumulation_steps = training.accumulation or max(
-        1, round(_TEXTS_PER_STEP / at_once)
-    )
     trainer = transformers.Trainer(
         model=network,
         args=arguments,
@@ -248,18 +221,83 @@ def _train(
     }
 
 
-def _collate(batch: list[list[int]], tokenizer: Any) -> dict[str, Any]:
-    import torch
+def _trainer_arguments(training: Training, folder: Path) -> Any:
+    """Return the settings as the trainer takes them."""
+    import transformers
 
-    pad, rows = tokenizer.pad_token_id or 0, [torch.tensor(row) for row in batch]
-    ids, mask = (
-        torch.nn.utils.rnn.pad_sequence(some, batch_first=True, padding_value=value)
-        for some, value in ((rows, pad), ([torch.ones_like(row) for row in rows], 0))
+    from clinometer.models.local.load import choose_device
+
+    arguments = transformers.TrainingArguments(
+        output_dir=str(folder),
+        num_train_epochs=training.epochs,
+        learning_rate=training.learning_rate,
+        warmup_steps=training.warmup,  # below 1: a share of the steps
+        per_device_train_batch_size=training.batch,
+        seed=training.seed,
+        save_strategy="no",
+        logging_strategy="no",
+        report_to=[],
+        disable_tqdm=True,
+        use_cpu=choose_device("auto").type == "cpu",
+        dataloader_pin_memory=False,
     )
+    texts_at_once = training.batch * max(1, arguments.n_gpu)
+    paper = max(1, round(_TEXTS_PER_STEP / texts_at_once))
+    arguments.gradient_accumulation_steps = training.accumulation or paper
+    return arguments
+
+
+def _load_network(model: str) -> tuple[Any, Any]:
+    """Return a causal model and its tokenizer."""
+    import torch
+    import transformers
+
+    from clinometer.models.local.load import detect_kind
+
+    source = source_of(model)
+    with loading(model, source, instead=None):
+        tokenizer = pretrained(transformers.AutoTokenizer, source)
+        config = pretrained(transformers.AutoConfig, source)
+        kind = detect_kind(config, model, None)
+        if kind != "causal":
+            raise ModelError(
+                f"model {model!r}: expected a causal model to train, found a {kind} one"
+            )
+        network = pretrained(
+            transformers.AutoModelForCausalLM, source, dtype=torch.float32
+        )
+    return network, tokenizer
+
+
+def _with_adapter(network: Any, rank: int) -> Any:
+    """Return a model of which only a LoRA adapter is trained."""
+    import peft
+
+    adapter = peft.LoraConfig(
+        r=rank,
+        lora_alpha=2 * rank,
+        target_modules="all-linear",
+        exclude_modules=["lm_head"],
+        task_type="CAUSAL_LM",
+        fan_in_fan_out=getattr(network.config, "model_type", "") == "gpt2",
+    )
+    return peft.get_peft_model(network, adapter)
+
+
+def _collate(batch: list[list[int]], tokenizer: Any) -> dict[str, Any]:
+    """Return a batch of token ids, padded on the right; padding is neither read nor learnt."""
+    import torch
+    from torch.nn.utils.rnn import pad_sequence
+
+    rows = [torch.tensor(row) for row in batch]
+    ones = [torch.ones_like(row) for row in rows]
+    pad = tokenizer.pad_token_id or 0
+    token_ids = pad_sequence(rows, batch_first=True, padding_value=pad)
+    attention_mask = pad_sequence(ones, batch_first=True, padding_value=0)
     return {
-        "input_ids": ids,
-        "attention_mask": mask,
-        "labels": ids.masked_fill(mask == 0, -100),
+        "input_ids": token_ids,
+        "attention_mask": attention_mask,
+        "labels": token_ids.masked_fill(attention_mask == 0, -100),
     }
 
 
@@ -271,77 +309,88 @@ def toxicity_plan(
     contexts: str | None,
     settings: AuditSettings,
 ) -> Plan:
-    """The model, and the folder of its fine-tuned version, which the study makes in between."""
-    (only,) = planned_runs([model], topic, study_contexts(topic, contexts), settings)
-    first = replace(only, label=f"{model} before", folder="before")
-    second = replace(
-        only, model=str(out / "model"), label=f"{model} after", folder="after"
-    )
-    return Plan("toxicity", [first, second])
+    """Plan the model, and the folder of its fine-tuned version, which is made in between."""
+    chosen = study_contexts(topic, contexts)
+    (planned,) = planned_runs([model], topic, chosen, settings)
+    before = replace(planned, label=f"{model} before", folder="before")
+    trained = str(out / "model")
+    after = replace(planned, model=trained, label=f"{model} after", folder="after")
+    return Plan("toxicity", [before, after])
 
 
 def toxicity_findings(results: Results, *, texts: int, training: Training) -> Findings:
-    """What changed in the risks and in the leaning of groups, in either direction."""
+    """Return what changed in the risks and in the leaning of groups, in either direction."""
     if len(results) != 2:
         raise RunError(
             "study toxicity: expected the model scored before and after, found one of them; rerun "
             "the same command"
         )
-    way = f"LoRA of rank {training.rank}" if training.lora else "all weights"
+    weights = f"LoRA of rank {training.rank}" if training.lora else "all weights"
     per_step = f"{_TEXTS_PER_STEP} texts"
     if training.accumulation is not None:
         per_step = f"batch {training.batch} × {training.accumulation} texts"
-    how = (
-        f"Fine-tuned on {texts:,} texts: {way}, {training.epochs:g} epochs, learning rate "
+    training_sentence = (
+        f"Fine-tuned on {texts:,} texts: {weights}, {training.epochs:g} epochs, learning rate "
         f"{training.learning_rate:g}, warm-up {training.warmup:g}, {per_step} per step, texts "
         f"truncated to {training.max_tokens} tokens (ours: the paper names no length)."
     )
-    return version_findings(
-        "toxicity", [[(planned.label, run) for planned, run in results]], [how]
-    )
-
-
-#: Text columns of published collections.
-_USUAL = ("text", "tweet", "comment", "comment_text", "sentence")
+    family = [(planned.label, run) for planned, run in results]
+    return version_findings("toxicity", [family], [training_sentence])
 
 
 def read_texts(paths: Sequence[Path], *, where: Sequence[str] = ()) -> list[str]:
-    """All texts of the files, in order. `where` selects rows: "class=0,1" or "is_toxic=Toxic"; a
-    condition on a column that a file lacks is ignored for that file."""
-    conditions = [_condition(text) for text in where]
-    rows = [
-        " ".join(row.split()) for path in paths for row in _of_file(path, conditions)
-    ]
-    texts = [row for row in rows if row]
+    """Read all texts of the files, in order.
+
+    `where` selects rows: "class=0,1" or "is_toxic=Toxic"; a condition on a column that a file lacks
+    is ignored for that file.
+    """
+    conditions = [_read_condition(text) for text in where]
+    texts = []
+    for path in paths:
+        for row in _texts_of_file(path, conditions):
+            text = " ".join(row.split())
+            if text:
+                texts.append(text)
     if not texts:
         raise TableError("texts: no row is left; check --where")
     return texts
 
 
 def some_of(texts: Sequence[str], n: int | None, *, seed: int) -> list[str]:
-    """n texts sampled without replacement, in random order; all of them without n."""
+    """Return n texts sampled without replacement, in random order; all of them without n."""
     order = np.random.default_rng(seed).permutation(len(texts))
-    return [texts[i] for i in order[: len(texts) if n is None else n]]
+    size = len(texts) if n is None else n
+    return [texts[i] for i in order[:size]]
 
 
-def _of_file(path: Path, where: list[tuple[str, set[str]]]) -> Iterator[str]:
+class _Condition(NamedTuple):
+    """Which values a column must have."""
+
+    column: str
+    values: set[str]
+
+
+def _texts_of_file(path: Path, conditions: Sequence[_Condition]) -> Iterator[str]:
+    """Read the lines of a .txt file, or the texts of the rows of a table that meet conditions."""
     if path.suffix == ".txt":
         with reading(path, TableError), open_text(path) as lines:
             yield from lines
         return
     for row in read_rows(path):
-        column = next((name for name in _USUAL if name in row), None)
-        if column is None:
+        text_column = next((name for name in _USUAL if name in row), None)
+        if text_column is None:
             raise TableError(
                 f"{path}: expected a column with texts ({', '.join(_USUAL)}), found "
                 f"{', '.join(filter(None, row))}"  # None: of a row that is too long
             )
-        if all(str(row[name]) in values for name, values in where if name in row):
-            yield str(row[column])
+        applicable = [c for c in conditions if c.column in row]
+        if all(str(row[c.column]) in c.values for c in applicable):
+            yield str(row[text_column])
 
 
-def _condition(text: str) -> tuple[str, set[str]]:
+def _read_condition(text: str) -> _Condition:
+    """Read a condition as it is typed: COLUMN=VALUE,VALUE."""
     name, equals, values = text.partition("=")
     if not equals or not name.strip() or not values.strip():
         raise TableError(f"--where: expected COLUMN=VALUE,VALUE,…; found {text!r}")
-    return name.strip(), {v.strip() for v in values.split(",")}
+    return _Condition(name.strip(), {value.strip() for value in values.split(",")})
