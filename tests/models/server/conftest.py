@@ -53,7 +53,9 @@ def serving(
 ) -> contextlib.AbstractContextManager[str]:
     require("xllamacpp")
     port = free_port(port)
-    command = [sys.executable, Path(__file__).with_name("llama.py"), model, port]
+    script = Path(__file__).with_name("llama.py")
+    # -P: not from the script's folder, whose http.py hides the standard library's.
+    command = [sys.executable, "-P", script, model, port]
     return model_server(command, port=port, log=log or model.with_suffix(".log"))
 
 
