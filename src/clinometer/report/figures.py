@@ -40,6 +40,7 @@ from clinometer.runs.findings.of_models import leaning
 from clinometer.runs.findings.replies import deviation
 from clinometer.runs.kinds import kinds_shown
 from clinometer.runs.names import context_noun, group_noun, groups_noun
+from clinometer.statistics.arrays import FloatArray
 from clinometer.statistics.estimate import with_ends
 from clinometer.statistics.regression import regress
 from clinometer.topics.conversation import CASE
@@ -92,31 +93,66 @@ def basis(run: Run) -> str:
 
 
 def leans_figure(cells: CellStatistics) -> Figure:
-    """The groups: of two categories dots with intervals, as shares of words or as distances from
-    what all groups get in the same context; of more categories stacked shares.
+    """Return the groups as the chart of the outcome shows them: of two categories dots with
+    intervals, as shares of words or as distances from what all groups get in the same context; of
+    more categories stacked shares.
 
     At most FIRST_GROUPS: the outermost, and evenly spaced ones between; people in panels, where
     they are shown in several ways.
     """
+    makers = {
+        "distances": _departures_figure,
+        "dots": _dots_figure,
+        "stacks": _stacks_figure,
+    }
+    return makers[cells.run.outcome.chart](cells)
+
+
+def _dots_figure(cells: CellStatistics) -> Figure:
+    """Return the shares of one of two categories, the lowest first."""
+    run, end = cells.run, cells.run.outcome.far_end
+    context = context_noun(run)
+    thin = f"middle 90 % of its {context}s"
+    if cells.whole_range:
+        thin = f"lowest to highest {context}"
+    intervals = _thick(run, cells.mean_ends)
+    caption = f"Dot: average.{intervals} Thin: {thin}. Ring: not clear."
+    return _shares_figure(cells, cells.share[:, end], end, caption, draw=_dots)
+
+
+def _stacks_figure(cells: CellStatistics) -> Figure:
+    """Return the shares of all categories, the highest risk first."""
     run = cells.run
-    outcome = run.outcome
-    if outcome.chart == "distances":
-        return _departures_figure(cells)
-    names, frame = run.preferences.categories, _leans_frame(cells)
-    two = outcome.chart == "dots"
-    end = outcome.far_end if two else -1
-    value = cells.share[:, end] if two else -np.nan_to_num(run.risks.r, nan=-np.inf)
-    seen = [int(x) for x in cells.seen[np.argsort(value[cells.seen], kind="stable")]]
+    caption = (
+        f"Share of {run.outcome.each_category}, averaged over {context_noun(run)}s. Grey name: not "
+        "clear."
+    )
+    order = -np.nan_to_num(run.risks.r, nan=-np.inf)
+    return _shares_figure(cells, order, -1, caption, draw=_stacks)
+
+
+def _shares_figure(
+    cells: CellStatistics,
+    order: FloatArray,
+    category: int,
+    caption: str,
+    *,
+    draw: Callable[[CellStatistics, Sequence[int], int], charts.Spec],
+) -> Figure:
+    """Return the groups in the order of a number [X]; the text alternative has the share of one
+    category."""
+    run, frame = cells.run, _leans_frame(cells)
+    seen = cells.seen[np.argsort(order[cells.seen], kind="stable")].tolist()
     groups = _few(seen)
-    last = names[end]
+    name = run.preferences.categories[category]
+    share_of = run.outcome.category_noun(name)
+    shares = _each(frame.iloc[groups], f"share of {name}", percent)
     title = f"{_question(run)} By {group_noun(run)}"
-    draw = _dots if two else _stacks
     return Figure(
         key="groups",
         title=title,
-        caption=f"{_shown_of(len(groups), len(seen))}{_how_to_read(cells)}",
-        alt=f"{title}. Share of {outcome.category_noun(last)}: "
-        f"{_each(frame.iloc[groups], f'share of {last}', percent)}.",
+        caption=f"{_shown_of(len(groups), len(seen))}{caption}",
+        alt=f"{title}. Share of {share_of}: {shares}.",
         draw=lambda width: draw(cells, groups, width),
         table=frame,
     )
@@ -151,19 +187,6 @@ def _each(frame: pd.DataFrame, value: str, form: Callable[[float], str]) -> str:
 def _question(run: Run) -> str:
     """What the chart of the groups answers."""
     return run.outcome.question(run.record.topic.title)
-
-
-def _how_to_read(cells: CellStatistics) -> str:
-    run, context = cells.run, context_noun(cells.run)
-    if len(run.preferences.categories) > 2:
-        each = run.outcome.each_category
-        return f"Share of {each}, averaged over {context}s. Grey name: not clear."
-    thin = (
-        f"lowest to highest {context}"
-        if cells.whole_range
-        else f"middle 90 % of its {context}s"
-    )
-    return f"Dot: average.{_thick(run, cells.mean_ends)} Thin: {thin}. Ring: not clear."
 
 
 def _thick(run: Run, ends: ArrayLike) -> str:
