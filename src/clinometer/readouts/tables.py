@@ -11,8 +11,14 @@ from pydantic import BaseModel, ConfigDict, Field, Strict, ValidationError
 
 from clinometer.errors import TopicError, closest, first_problem
 
-#: The most categories that letters can label, and the most steps of a rating.
-MOST_OPTIONS, MOST_STEPS, MOST_NUMBERS = 26, 10, 200
+MOST_OPTIONS = 26
+"""The most categories that letters can label."""
+
+MOST_STEPS = 10
+"""The most steps of a rating."""
+
+MOST_NUMBERS = 200
+"""The most steps of a scale of numbers."""
 
 Normalise = Literal["sum", "per-token"]
 Labels = Literal["letters", "numbers", "none"]
@@ -21,24 +27,25 @@ Scale = Annotated[tuple[float, float], Strict(False)]
 
 
 class ReadoutTable(BaseModel):
-    """What all kinds have in common.
-
-    favourable  the category whose rate is compared between groups (impact ratios)
-    length      tokens of a sampled reply
-    """
+    """What all kinds have in common."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
-    kind: str
-    favourable: str | None = None
-    length: Reply = 16
-
-    #: Whether log-probabilities can be read; otherwise only whole replies.
     exact: ClassVar[bool] = False
+    """Whether log-probabilities can be read; otherwise only whole replies."""
+
+    kind: str
+    """Its name in a topic file."""
+
+    favourable: str | None = None
+    """The category whose rate is compared between groups (impact ratios)."""
+
+    length: Reply = 16
+    """Tokens of a sampled reply."""
 
     @property
     def label_style(self) -> Labels:
-        """What stands before the options, where there are any."""
+        """Return what stands before the options, where there are any."""
         labels: Labels = getattr(self, "labels", "none")
         return labels
 
@@ -54,7 +61,7 @@ class ReadoutTable(BaseModel):
 
     @property
     def normalisation(self) -> Normalise:
-        """How log-probabilities of several tokens are compared, where they are read."""
+        """Return how log-probabilities of several tokens are compared, where they are read."""
         rule: Normalise = getattr(self, "normalise", "sum")
         return rule
 
@@ -69,18 +76,18 @@ class ReadoutTable(BaseModel):
 
 
 class ChoiceTable(ReadoutTable):
-    """Options: the first word of each category is shown, the others are recognised too.
-
-    labels     what stands before an option: "letters" (A, B), "numbers" (1, 2) or "none"
-    normalise  how log-probabilities of options are compared: their "sum" over tokens, or the mean
-               "per-token"
-    """
-
-    kind: Literal["choice"]
-    labels: Labels = "letters"
-    normalise: Normalise = "sum"
+    """Options: the first word of each category is shown, the others are recognised too."""
 
     exact: ClassVar[bool] = True
+
+    kind: Literal["choice"]
+
+    labels: Labels = "letters"
+    """What stands before an option: "letters" (A, B), "numbers" (1, 2) or "none"."""
+
+    normalise: Normalise = "sum"
+    """How log-probabilities of options are compared: their "sum" over tokens, or the mean
+    "per-token"."""
 
     def check(self, attributes: Mapping[str, tuple[str, ...]]) -> None:
         super().check(attributes)
@@ -88,13 +95,13 @@ class ChoiceTable(ReadoutTable):
             raise TopicError(
                 f"attributes: expected at most {MOST_OPTIONS} options, found {len(attributes)}"
             )
-        seen: dict[str, str] = {}
+        category_of: dict[str, str] = {}
         for category, words in attributes.items():
             for word in words:
-                other = seen.setdefault(word.casefold(), category)
-                if other != category:
+                first = category_of.setdefault(word.casefold(), category)
+                if first != category:
                     raise TopicError(
-                        f"attributes: {word!r} stands for {other!r} and for {category!r}; a reply "
+                        f"attributes: {word!r} stands for {first!r} and for {category!r}; a reply "
                         "would be both: give every option its own texts"
                     )
 
@@ -102,66 +109,58 @@ class ChoiceTable(ReadoutTable):
 class RatingTable(ReadoutTable):
     """Numbers from 1 to `scale`, in order; there is no `[attributes]`."""
 
-    kind: Literal["rating"]
-    scale: Annotated[int, Field(ge=2, le=MOST_STEPS)] = 5
-    normalise: Normalise = "sum"
-
     exact: ClassVar[bool] = True
 
+    kind: Literal["rating"]
+
+    scale: Annotated[int, Field(ge=2, le=MOST_STEPS)] = 5
+    """The highest number."""
+
+    normalise: Normalise = "sum"
+    """How log-probabilities of the numbers are compared."""
+
     def steps(self) -> dict[str, tuple[str, ...]]:
-        """The attributes: each number is its own word."""
+        """Return the attributes: each number is its own word."""
         return {str(step): (str(step),) for step in range(1, self.scale + 1)}
 
 
-class TextTable(ReadoutTable):
-    """Whole replies, read by words of the categories, a classifier, a function or a judge.
+NEEDED = {
+    "words": (),
+    "classifier": ("model",),
+    "function": ("function",),
+    "judge": ("model", "rubric"),
+}
+"""What a readout of texts must name, by who reads them; it may name nothing else."""
 
-    by        "words": the category whose words occur most often; "classifier": a local
-              text-classification `model`; "function": `function` of a module; "judge": a `model`
-              that is asked the `rubric`
-    names     label of the classifier -> category; empty: they have the same names
-    function  "module:name"; it takes a reply and returns a category, or None for other
-    rubric    the question to the judge, with [reply] once
-    """
+
+class TextTable(ReadoutTable):
+    """Whole replies, read by words of the categories, a classifier, a function or a judge."""
 
     kind: Literal["text"]
+
     by: Literal["words", "classifier", "function", "judge"] = "words"
+    """Who reads them: "words" (the category whose words occur most often), "classifier" (a local
+    text-classification `model`), "function" (`function` of a module) or "judge" (a `model` that is
+    asked the `rubric`)."""
+
     model: str | None = None
+    """The classifier, or the judge."""
+
     names: dict[str, str] = {}
+    """Label of the classifier -> category; empty: they have the same names."""
+
     function: str | None = None
+    """As "module:name"; it takes a reply and returns a category, or None for other."""
+
     rubric: str | None = None
+    """The question to the judge, with [reply] once."""
+
     length: Reply = 120
 
     def check(self, attributes: Mapping[str, tuple[str, ...]]) -> None:
         super().check(attributes)
-        needed = {
-            "classifier": ("model",),
-            "function": ("function",),
-            "judge": ("model", "rubric"),
-        }
-        for name in ("model", "function", "rubric"):
-            wanted, given = (
-                name in needed.get(self.by, ()),
-                getattr(self, name) is not None,
-            )
-            if wanted and not given:
-                raise TopicError(
-                    f'readout.{name}: missing; add it for by = "{self.by}"'
-                )
-            if given and not wanted:
-                raise TopicError(
-                    f'readout.{name}: by = "{self.by}" has no use for it; leave it out'
-                )
-        if self.names and self.by != "classifier":
-            raise TopicError(
-                f'readout.names: by = "{self.by}" has no use for it; leave it out'
-            )
-        for label, category in self.names.items():
-            if category not in attributes:
-                raise TopicError(
-                    f"readout.names.{label}: expected a category ({', '.join(attributes)}), found "
-                    f"{category!r}{closest(category, attributes)}"
-                )
+        self._check_given()
+        self._check_names(attributes)
         if self.function is not None and not _is_path(self.function):
             raise TopicError(
                 f'readout.function: expected "module:name", found {self.function!r}'
@@ -172,32 +171,64 @@ class TextTable(ReadoutTable):
                 f"it {self.rubric.count('[reply]')} times"
             )
 
+    def _check_given(self) -> None:
+        """Refuse a setting that is missing, or that nobody would use."""
+        for name in ("model", "function", "rubric"):
+            is_needed = name in NEEDED[self.by]
+            is_given = getattr(self, name) is not None
+            if is_needed and not is_given:
+                raise TopicError(
+                    f'readout.{name}: missing; add it for by = "{self.by}"'
+                )
+            if is_given and not is_needed:
+                raise TopicError(
+                    f'readout.{name}: by = "{self.by}" has no use for it; leave it out'
+                )
+        if self.names and self.by != "classifier":
+            raise TopicError(
+                f'readout.names: by = "{self.by}" has no use for it; leave it out'
+            )
+
+    def _check_names(self, attributes: Mapping[str, tuple[str, ...]]) -> None:
+        """Refuse a label of the classifier that stands for no category."""
+        for label, category in self.names.items():
+            if category not in attributes:
+                raise TopicError(
+                    f"readout.names.{label}: expected a category ({', '.join(attributes)}), found "
+                    f"{category!r}{closest(category, attributes)}"
+                )
+
 
 class ScoreTable(ReadoutTable):
-    """A part of the reply: a number on `scale`, or the category that has it among its words.
-
-    scale   [lowest, highest]; the categories are then its numbers, `step` apart
-    step    what numbers are rounded to: 1 on a scale of whole numbers, else a hundredth of it
-    """
+    """A part of the reply: a number on `scale`, or the category that has it among its words."""
 
     scale: Scale | None = None
+    """[lowest, highest]; the categories are then its numbers, `step` apart."""
+
     step: float | None = None
+    """What numbers are rounded to: 1 on a scale of whole numbers, else a hundredth of it."""
+
     length: Reply = 300
 
     @property
     def interval(self) -> float:
-        """The step of the scale."""
+        """Return the step of the scale."""
+        if self.step:
+            return self.step
         low, high = self.scale or (0.0, 1.0)
-        whole = low == round(low) and high == round(high) and high - low <= MOST_NUMBERS
-        return self.step or (1.0 if whole else (high - low) / 100)
+        whole_ends = low == round(low) and high == round(high)
+        if whole_ends and high - low <= MOST_NUMBERS:
+            return 1.0
+        return (high - low) / 100
 
     def steps(self) -> dict[str, tuple[str, ...]] | None:
-        """The attributes of a scale: its numbers."""
+        """Return the attributes of a scale: its numbers."""
         if self.scale is None:
             return None
         low, high = self.scale
-        n = round((high - low) / self.interval)
-        names = [_written(round(low + i * self.interval, 10)) for i in range(n + 1)]
+        n_steps = round((high - low) / self.interval)
+        numbers = [round(low + i * self.interval, 10) for i in range(n_steps + 1)]
+        names = [_written(number) for number in numbers]
         return {name: (name,) for name in names}
 
     def check(self, attributes: Mapping[str, tuple[str, ...]]) -> None:
@@ -225,28 +256,32 @@ class JsonTable(ScoreTable):
     """A `field` of the JSON object in the reply; "a.b" is field b of the object in a."""
 
     kind: Literal["json"]
+
     field: str
+    """Its name, or path."""
 
 
 class RegexTable(ScoreTable):
     """What a regular expression finds: its group 1, or all of it where it has none."""
 
     kind: Literal["regex"]
+
     pattern: str
+    """The regular expression."""
 
     def check(self, attributes: Mapping[str, tuple[str, ...]]) -> None:
         super().check(attributes)
         try:
-            groups = re.compile(self.pattern).groups
+            n_groups = re.compile(self.pattern).groups
         except (re.error, OverflowError, RecursionError) as exc:
             raise TopicError(
                 "readout.pattern: expected a regular expression, found "
                 f"{self.pattern[:99]!r}: {exc}"
             ) from exc
-        if groups > 1:
+        if n_groups > 1:
             raise TopicError(
-                f"readout.pattern: expected one group at most, found {groups}; write (?:…) for the "
-                "others"
+                f"readout.pattern: expected one group at most, found {n_groups}; write (?:…) "
+                "for the others"
             )
 
 
@@ -257,7 +292,7 @@ class NumberTable(ScoreTable):
     scale: Scale
 
 
-_KINDS: dict[str, type[ReadoutTable]] = {
+KINDS: dict[str, type[ReadoutTable]] = {
     "choice": ChoiceTable,
     "rating": RatingTable,
     "text": TextTable,
@@ -265,17 +300,20 @@ _KINDS: dict[str, type[ReadoutTable]] = {
     "regex": RegexTable,
     "number": NumberTable,
 }
+"""The tables by the kind that a topic file names."""
+
 WORDS = "words"
+"""The kind of a topic of words, which has no table."""
 
 
 def parse_readout(table: Mapping[str, Any]) -> ReadoutTable | None:
-    """A checked `[readout]`; None for `words`, the probabilities of words at a slot.
+    """Return a checked `[readout]`; None for `words`, the probabilities of words at a slot.
 
     >>> parse_readout({"kind": "choice", "labels": "none"}).labels
     'none'
     """
     kind = table.get("kind")
-    known = (WORDS, *_KINDS)
+    known = (WORDS, *KINDS)
     if kind not in known:
         found = "missing" if kind is None else f"found {kind!r}"
         raise TopicError(
@@ -286,7 +324,7 @@ def parse_readout(table: Mapping[str, Any]) -> ReadoutTable | None:
             extra = next(key for key in table if key != "kind")
             raise TopicError(f'readout.{extra}: leave it out; "words" has no settings')
         return None
-    model = _KINDS[kind]
+    model = KINDS[kind]
     try:
         return model.model_validate(dict(table))
     except ValidationError as exc:
@@ -295,14 +333,12 @@ def parse_readout(table: Mapping[str, Any]) -> ReadoutTable | None:
 
 
 def _written(number: float) -> str:
-    """A number as the name of a category, which reads back as the same number."""
+    """Return a number as the name of a category, which reads back as the same number."""
     return str(int(number)) if number.is_integer() else repr(number)
 
 
 def _is_path(function: str) -> bool:
+    """Return whether a text names a function of a module."""
     module, colon, name = function.partition(":")
-    return (
-        bool(colon)
-        and name.isidentifier()
-        and all(p.isidentifier() for p in module.split("."))
-    )
+    parts = [*module.split("."), name]
+    return bool(colon) and all(part.isidentifier() for part in parts)
