@@ -8,14 +8,10 @@ from __future__ import annotations
 import tomllib
 from pathlib import Path
 
-from clinometer.cli.app import (
-    COMMANDS,
-    STATUSES,
-    default_text,
-    keys_of,
-    load_command,
-    paragraphs,
-)
+from clinometer.cli.app import load_command
+from clinometer.cli.commands import COMMANDS
+from clinometer.cli.failures import STATUSES
+from clinometer.cli.help import default_text, keys_of, paragraphs
 
 PAGE = Path(__file__).parent / "cli.md"
 EXAMPLES = Path(__file__).parent / "command_examples.toml"

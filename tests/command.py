@@ -7,7 +7,8 @@ from typing import NamedTuple, Protocol
 
 from typer.core import TyperCommand
 
-from clinometer.cli.app import COMMANDS, CommandTable, load_command
+from clinometer.cli.app import load_command
+from clinometer.cli.commands import COMMANDS, CommandTable
 
 #: Occupations with labour statistics: enough of them for a regression on each factor.
 OCCUPATIONS = (

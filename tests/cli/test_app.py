@@ -18,8 +18,8 @@ from tests.processes import python
 from torch import OutOfMemoryError
 from typer.core import TyperArgument, TyperOption
 
-from clinometer.cli import app as failure
-from clinometer.cli.app import COMMANDS
+from clinometer.cli import failures
+from clinometer.cli.commands import COMMANDS
 
 EVERY = dict(every_command())
 GROUPS = [
@@ -235,7 +235,7 @@ def test_memory_that_ran_out_is_no_bug(
 def test_only_the_newest_logs_are_kept(
     clinometer: Clinometer, logs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(failure, "KEPT_LOGS", 2)
+    monkeypatch.setattr(failures, "MOST_LOGS", 2)
     logs.mkdir()
     for year in (2001, 2002, 2003):
         (logs / f"{year}0101T000000-abcd.log").touch()
@@ -296,7 +296,8 @@ def test_the_list_of_commands_imports_none_of_them(arguments: list[str]) -> None
     modules = modules_after(*arguments)
     assert not {"numpy", "clinometer.runs", "clinometer.measure"} & modules
     ours = {name for name in modules if name.startswith("clinometer.cli.")}
-    assert ours <= {"clinometer.cli.app", "clinometer.cli.printing"}
+    light = ("app", "commands", "failures", "help", "printing", "terminal_table")
+    assert ours <= {f"clinometer.cli.{name}" for name in light}
 
 
 def test_the_list_of_models_loads_no_library_of_models() -> None:

@@ -20,7 +20,7 @@ from tests.processes import ROOT
 from tests.report.made import made_run
 
 import clinometer as package
-from clinometer.cli.app import STATUSES, report_failure
+from clinometer.cli.failures import STATUSES, report_failure
 from clinometer.display.text import visible
 
 #: Controls, surrogates, formats, separators of lines and paragraphs.

@@ -10,7 +10,8 @@ from typing import Annotated, Any
 
 from clinometer.cli.limits import FAIL_ABOVE, FAIL_ON, fail
 from clinometer.cli.options import JSON, argument, derived
-from clinometer.cli.printing import print_json, print_risks, print_table, sentence
+from clinometer.cli.printing import print_json, print_table, sentence
+from clinometer.cli.risks_table import print_risks
 from clinometer.cli.show_runs import show_runs
 from clinometer.errors import SettingsError
 from clinometer.gate.limits import Limits

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from clinometer import settings as ranges
 from clinometer.cli.options import ALLOW, JSON, argument, derived
-from clinometer.cli.printing import number, print_json, print_rows, sentence
+from clinometer.cli.printing import print_json, print_rows, sentence
+from clinometer.cli.risks_table import number
 from clinometer.display.numbers import p_value
 from clinometer.errors import SettingsError
 from clinometer.runs import AuditSettings, Run

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from clinometer.cli.printing import print_json, print_risks, say, sentence
+from clinometer.cli.printing import print_json, say, sentence
+from clinometer.cli.risks_table import print_risks
 from clinometer.display.text import visible
 from clinometer.errors import ClinometerError, Unmeasurable
 from clinometer.runs import Run

@@ -10,7 +10,7 @@ from rich.console import Console
 from tests.command import Clinometer
 
 from clinometer.cli import printing
-from clinometer.cli.printing import TerminalTable
+from clinometer.cli.terminal_table import TerminalTable
 
 
 def printed(table: TerminalTable, width: int) -> str:
