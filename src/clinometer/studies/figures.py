@@ -383,7 +383,8 @@ def _heaviest_contexts(run: Run, n: int) -> list[int]:
     weights = run.preferences.context_weights
     if weights.ndim > 1:
         weights = weights.sum(axis=0)
-    return np.argsort(-weights, kind="stable")[:n].tolist()
+    by_weight: list[int] = np.argsort(-weights, kind="stable").tolist()
+    return by_weight[:n]
 
 
 def _answers(
