@@ -22,9 +22,11 @@ from clinometer.cli.printing import say
 from clinometer.display.numbers import duration
 from clinometer.display.text import visible
 
-#: Seconds to the first plain line (most commands have ended by then), and between two.
 FIRST_S = 2.0
+"""Seconds to the first plain line; most commands have ended by then."""
+
 EVERY_S = 30.0
+"""Seconds between two plain lines."""
 
 INTERRUPTED = 130
 
@@ -40,67 +42,86 @@ class Watch:
         start: str,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self.label, self.unit = label, unit
+        self.label = label
+        self.unit = unit
         self.done: int | None = None
         self.total: int | None = None
-        #: called after every report
         self.reported: Callable[[], None] = lambda: None
-        self._start, self._clock = start, clock
-        #: when the first report came, and what was done by then: an earlier attempt is no speed
-        self._since, self._before = clock(), 0
+        """Called after every report."""
+
+        self._start = start
+        self._clock = clock
+        self._first_report = clock()
+        """When the first report came."""
+
+        self._done_before = 0
+        """What was done by then: work of an earlier attempt is no speed."""
 
     def __call__(self, done: int, total: int | None) -> None:
         if self.done is None:
-            self._since, self._before = self._clock(), done
-        self.done, self.total = done, total
+            self._first_report = self._clock()
+            self._done_before = done
+        self.done = done
+        self.total = total
         self.reported()
 
     def stage(self, label: str, unit: str, done: int, total: int | None) -> None:
-        """A report from a command with several stages, each with its own unit."""
+        """Take a report from a command with several stages, each with its own unit."""
         if (label, unit) != (self.label, self.unit):
-            self.label, self.unit, self.done = label, unit, None
+            self.label = label
+            self.unit = unit
+            self.done = None
         self(done, total)
 
     @property
     def heading(self) -> str:
-        """The current activity: loading, until the first report."""
+        """Return the current activity: loading, until the first report."""
         return self._start if self.done is None else self.label
 
     @property
     def count(self) -> str:
-        """408/1,200 cells, 12 a second; only what is done if the total is unknown."""
+        """Return 408/1,200 cells, 12 a second; only what is done if the total is unknown."""
         if self.done is None:
             return ""
-        speed = "" if self.rate is None else f", {self.rate:.3g} a second"
-        of = f"{self.done:,}" if self.total is None else f"{self.done:,}/{self.total:,}"
-        return f"{of} {self.unit}{speed}"
+        rate = self.rate
+        speed = "" if rate is None else f", {rate:.3g} a second"
+        total = "" if self.total is None else f"/{self.total:,}"
+        return f"{self.done:,}{total} {self.unit}{speed}"
+
+    @property
+    def seconds(self) -> float:
+        """Return the time since the first report, or since the start before it."""
+        return self._clock() - self._first_report
 
     @property
     def rate(self) -> float | None:
-        """What is done in a second; None before anything is."""
-        passed = self._clock() - self._since
-        new = (self.done or 0) - self._before
-        return new / passed if new > 0 and passed > 0 else None
+        """Return what is done in a second; None before anything is."""
+        seconds = self.seconds
+        new = (self.done or 0) - self._done_before
+        return new / seconds if new > 0 and seconds > 0 else None
 
     def line(self) -> str:
-        """One plain line: percentage, rate and time left, as far as they are known."""
-        passed = self._clock() - self._since
+        """Return one plain line: percentage, rate and time left, as far as they are known."""
         if self.done is None:
-            return f"{self._start} ({duration(passed)} so far)"
+            return f"{self._start} ({duration(self.seconds)} so far)"
         rate = self.rate
-        speed = [] if rate is None else [f"{rate:.3g} {self.unit}/s"]
+        parts = []
         if self.total is None:
-            return ", ".join([f"{self.label}: {self.done:,} {self.unit}", *speed])
-        if rate is not None and self.done < self.total:
-            speed.append(f"about {duration((self.total - self.done) / rate)} left")
-        share = self.done / self.total if self.total else 1.0
-        of = f"{self.done:,} of {self.total:,} {self.unit}"
-        return ", ".join([f"{self.label}: {100 * share:.0f} % ({of})", *speed])
+            parts.append(f"{self.label}: {self.done:,} {self.unit}")
+        else:
+            share = self.done / self.total if self.total else 1.0
+            count = f"{self.done:,} of {self.total:,} {self.unit}"
+            parts.append(f"{self.label}: {100 * share:.0f} % ({count})")
+        if rate is not None:
+            parts.append(f"{rate:.3g} {self.unit}/s")
+            if self.total is not None and self.done < self.total:
+                parts.append(f"about {duration((self.total - self.done) / rate)} left")
+        return ", ".join(parts)
 
 
 @contextmanager
 def _lines(watch: Watch, stream: TextIO) -> Iterator[None]:
-    """Plain lines about the watch, from a separate thread: a long step must not look dead."""
+    """Write plain lines about the watch from a separate thread: a long step must not look dead."""
     stop = threading.Event()
 
     def write() -> None:
@@ -121,7 +142,7 @@ def _lines(watch: Watch, stream: TextIO) -> Iterator[None]:
 
 @contextmanager
 def _bar(watch: Watch, console: Console) -> Iterator[None]:
-    """A bar that follows the watch."""
+    """Show a bar that follows the watch."""
     columns = (
         TextColumn("{task.description}", markup=False),
         BarColumn(),
@@ -159,17 +180,17 @@ def progress(
     """
     watch = Watch(label, unit=unit, start=start or f"loading {label}")
     console = Console(stderr=True)
-    terminal = (
-        console.is_terminal and sys.stderr.isatty()
-    )  # FORCE_COLOR makes no terminal
+    # FORCE_COLOR makes no terminal.
+    is_terminal = console.is_terminal and sys.stderr.isatty()
+    display = _bar(watch, console) if is_terminal else _lines(watch, sys.stderr)
     try:
-        with _bar(watch, console) if terminal else _lines(watch, sys.stderr):
+        with display:
             yield watch
     except KeyboardInterrupt:
-        what = "nothing was stored, so the same command starts over"
+        state = "nothing was stored, so the same command starts over"
         if kept is not None:
-            what = (
+            state = (
                 f"what was done is stored in {kept}; rerun the same command to resume"
             )
-        say(f"interrupted; {what}")
+        say(f"interrupted; {state}")
         raise typer.Exit(INTERRUPTED) from None
