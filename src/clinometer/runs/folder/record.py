@@ -47,21 +47,28 @@ UNMEASURABLE = "unmeasurable"
 
 
 class TopicRecord(RecordPart):
-    """The topic: the number of its groups, and all of its words. `people` has what the list of
-    groups says about each: gender, ethnicity, and whether it is shown as a name or described."""
+    """The topic: the number of its groups, and all of its words."""
 
     name: str
     title: str = ""
     language: str = ""
     sha256: str
+
     groups: int
+    """How many groups it has."""
+
     attributes: dict[str, list[str]]
+    """The words of each category."""
+
     reference: list[float] | Literal["group-mean"] | None = None
     readout: dict[str, Any] | None = None
     favourable: str = ""
     shared: Literal["split", "drop"] = "split"
     left_out: list[str] = Field(default_factory=list)
+
     people: dict[str, list[str]] = Field(default_factory=dict)
+    """What the list of groups says about each: gender, ethnicity, and whether it is shown as a name
+    or described."""
 
 
 class ContextsRecord(RecordPart):
@@ -90,11 +97,7 @@ class WordsRecord(RecordPart):
 
 
 class ProtocolRecord(RecordPart):
-    """The protocol of an audit, and where the audit deviated from it.
-
-    planned, done   both in full
-    digest          of all the rest
-    """
+    """The protocol of an audit, and where the audit deviated from it."""
 
     file: str
     sha256: str
@@ -104,29 +107,40 @@ class ProtocolRecord(RecordPart):
     fail_on: str
     tests: list[str]
     deviations: list[str]
+
     planned: dict[str, Any] = Field(default_factory=dict)
+    """What was planned, in full."""
+
     done: dict[str, Any] = Field(default_factory=dict)
+    """What was done, in full."""
+
     digest: str = ""
+    """The digest of all the rest."""
 
 
 class CacheRecord(RecordPart):
-    """Cells looked up in the cache of the machine, and those found there."""
+    """What the cache of the machine had for a run."""
 
     looked_up: int = 0
+    """Cells that were looked up."""
+
     found: int = 0
+    """Cells that were there."""
 
 
 class CostRecord(RecordPart):
-    """What a run was planned to cost at most, and what its tokens have cost so far.
-
-    price, source   of a million tokens read and written, and where that is from; None: not known
-    """
+    """What a run was planned to cost at most, and what its tokens have cost so far."""
 
     replies: int
     tokens_read: int
     tokens_written: int
+
     price: list[float] | None = None
+    """Of a million tokens read and written; None: not known."""
+
     source: str = ""
+    """Where the price is from."""
+
     planned: float | None = None
     paid: float | None = None
 
@@ -136,12 +150,13 @@ class CostRecord(RecordPart):
         return "" if self.paid is None else f", {money(self.paid)} ({self.source})"
 
     def after(self, usage: Mapping[str, int]) -> CostRecord:
-        """The same with what these tokens cost."""
+        """Return the record with what these tokens cost."""
         if self.price is None:
             return self
         price = Price(self.price[0], self.price[-1], self.source)
-        paid = price.of(usage.get("tokens_read", 0), usage.get("tokens_written", 0))
-        return self.model_copy(update={"paid": paid})
+        tokens_read = usage.get("tokens_read", 0)
+        tokens_written = usage.get("tokens_written", 0)
+        return self.model_copy(update={"paid": price.of(tokens_read, tokens_written)})
 
 
 class SummaryRecord(RecordPart):
@@ -178,111 +193,142 @@ class FloorRecord(RecordPart):
 
 
 class ImportRecord(RecordPart):
-    """Where an imported run comes from.
-
-    tool, version, task   which program asked the model what
-    file, sha256          the file that was read, by name
-    mapping               the mapping file (its name and digest) that says what its fields mean
-    samples, left_out     samples that were read, and why others were not
-    """
+    """Where an imported run comes from."""
 
     tool: str
+    """The program that asked the model."""
+
     version: str = ""
+
     task: str = ""
+    """What the program asked."""
+
     file: str
+    """The name of the file that was read."""
+
     sha256: str
+
     mapping: str = ""
+    """The name of the mapping file that says what its fields mean."""
+
     mapping_sha256: str = ""
+
     samples: int
+    """Samples that were read."""
+
     left_out: dict[str, int] = Field(default_factory=dict)
+    """Samples that were not read, by why."""
 
 
 class CalibrationRecord(RecordPart):
-    """A judge's categories against people's labels, and the risks that follow from people's.
-
-    counts         replies by people's category (rows) and the judge's (columns)
-    left_out       labelled replies that people or judge put into no category
-    groups_alike   p-value of equal errors in all groups; None where that is unknown
-    """
+    """A judge's categories against people's labels, and the risks that follow from people's."""
 
     labels: int
+
     left_out: int
+    """Labelled replies that people or judge put into no category."""
+
     categories: list[str]
+
     counts: list[list[float]]
+    """Replies by people's category (rows) and the judge's (columns)."""
+
     agreement: float
     kappa: float | None = None
+
     groups_alike: float | None = None
+    """The p-value of equal errors in all groups; None where that is unknown."""
+
     summary: SummaryRecord
 
 
 class BoundsRecord(RecordPart):
-    """Where preferences are only bounded: (low, high) of the risks, and how wide cells are."""
+    """Where preferences are only bounded: (low, high) of the risks."""
 
     R: list[float]
     R_bias: list[float]
     R_volatility: list[float]
+
     widest_cell: float
+    """How far apart the bounds of a preference are at most."""
+
     mean_cell: float
+    """How far apart they are on average."""
 
 
 class OtherRecord(RecordPart):
-    """The share of replies, or of probability, that is no category.
-
-    most, most_group   the group with most of it
-    bounds             (low, high) of R, R_bias and R_volatility if it were any category; where it
-                       is large
-    """
+    """The share of replies, or of probability, that is no category."""
 
     share: float
+
     most: float
+    """The share in the group with most of it."""
+
     most_group: str
+
     bounds: dict[str, list[float]] | None = None
+    """(low, high) of R, R_bias and R_volatility if it were any category; where it is large."""
 
 
 class RunRecord(FolderRecord):
-    """The content of an audit's run.json.
-
-    scoring           the settings whose values identify a run
-    chunk_size        cells scored together; like `words`, absent for reference models
-    preference_bound  how far a preference may be off for words that were not expanded
-    risk_bound        how far R and R_bias may be off for them
-    replies           of a sampled model: counts of its answers
-    usage             of a server: requests, retries, tokens
-    cost              of a server: what was planned, and what was paid
-    imported          of a run that another tool asked: where it comes from
-    components        of counted replies: lean, swing and dice
-    placebo           irrelevant edits, where some were asked
-    plug_in           the three risks as the equations of the paper have them, whose bias risk is
-                      too high in few contexts, and with replies all of them
-    """
+    """The content of an audit's run.json."""
 
     model: ModelRecord
     topic: TopicRecord
     contexts: ContextsRecord
+
     scoring: dict[str, Any]
+    """The settings whose values identify a run."""
+
     settings: Annotated[AuditSettings, PlainSerializer(AuditSettings.to_dict)]
     versions: dict[str, str] = Field(default_factory=dict)
     git_revision: str | None = None
+
     chunk_size: int = 1
+    """Cells scored together; like `words`, absent for reference models."""
+
     words: WordsRecord | None = None
     protocol: ProtocolRecord | None = None
     cache: CacheRecord = CacheRecord()
+
     usage: dict[str, Annotated[int, Field(ge=0, lt=1 << 63)]] = Field(
         default_factory=dict
     )
+    """Of a server: requests, retries, tokens."""
+
     cost: CostRecord | None = None
+    """Of a server: what was planned, and what was paid."""
+
     preference_bound: float = 0.0
+    """How far a preference may be off for words that were not expanded."""
+
     risk_bound: float | None = None
+    """How far R and R_bias may be off for them."""
+
     replies: dict[str, int] = Field(default_factory=dict)
+    """Of a sampled model: counts of its answers."""
+
     imported: ImportRecord | None = None
+    """Of a run that another tool asked: where it comes from."""
+
     summary: SummaryRecord | None = None
     other: OtherRecord | None = None
     criterion: dict[str, Any] = Field(default_factory=dict)
     floor: FloorRecord | None = None
     factors: FactorShares | None = None
+
     components: Components | None = None
+    """Of counted replies: lean, swing and dice."""
+
     placebo: Placebo | None = None
+    """Irrelevant edits, where some were asked."""
+
     plug_in: dict[str, float] = Field(default_factory=dict)
+    """The three risks as the equations of the paper have them.
+
+    Their bias risk is too high in few contexts, and with replies all of them.
+    """
+
     unmeasurable: str = ""
     bounds: BoundsRecord | None = None
     calibration: CalibrationRecord | None = None
@@ -291,14 +337,14 @@ class RunRecord(FolderRecord):
 
     @classmethod
     def begun(cls, model: ModelInfo | ModelRecord, **content: Any) -> RunRecord:
-        """The record of a run that is begun now, by this program."""
+        """Return the record of a run that is begun now, by this program."""
+        if isinstance(model, ModelInfo):
+            model = ModelRecord(**model.to_dict())
         return cls(
             schema_version=SCHEMA_VERSION,
             status="running",
             created=datetime.now(UTC).isoformat(timespec="seconds"),
-            model=model
-            if isinstance(model, ModelRecord)
-            else ModelRecord(**model.to_dict()),
+            model=model,
             versions=versions(),
             git_revision=git_revision(),
             **content,
@@ -333,15 +379,26 @@ class RunRecord(FolderRecord):
 
 
 _PACKAGES = (
-    *("clinometer", "clinometer-pocket", "numpy", "scipy", "pandas", "pyarrow"),
-    *("torch", "transformers", "tokenizers", "safetensors"),
+    "clinometer",
+    "clinometer-pocket",
+    "numpy",
+    "scipy",
+    "pandas",
+    "pyarrow",
+    "torch",
+    "transformers",
+    "tokenizers",
+    "safetensors",
 )
+"""Packages that can affect a number."""
 
 
 @lru_cache(maxsize=1)
 def versions() -> dict[str, str]:
-    """Versions of packages that can affect a number; missing packages are left out. Read once in a
-    process: it takes longer than measuring a small run."""
+    """Return the versions of packages that can affect a number; missing packages are left out.
+
+    Read once in a process: it takes longer than measuring a small run.
+    """
     installed = {"python": platform.python_version()}
     for package in _PACKAGES:
         with suppress(metadata.PackageNotFoundError):
@@ -351,13 +408,14 @@ def versions() -> dict[str, str]:
 
 @lru_cache(maxsize=1)
 def git_revision() -> str | None:
-    """The commit of the working copy that this code runs from; None for an installed package."""
-    here = Path(__file__).resolve().parent
-    if not any((folder / ".git").exists() for folder in here.parents):
+    """Return the commit of the working copy that this code runs from; None for an installed
+    package."""
+    source = Path(__file__).resolve().parent
+    if not any((folder / ".git").exists() for folder in source.parents):
         return None
     try:
         git = subprocess.run(
-            ["git", "-C", str(here), "rev-parse", "HEAD"],
+            ["git", "-C", str(source), "rev-parse", "HEAD"],
             capture_output=True,
             text=True,
             timeout=5,
@@ -368,41 +426,16 @@ def git_revision() -> str | None:
     return git.stdout.strip() or None
 
 
-# --- A new run -----------------------------------------------------------------------------------
-
-
 def new_record(
     model: ModelInfo | ModelRecord,
     topic: Topic,
     contexts: ContextSet,
     settings: AuditSettings,
 ) -> RunRecord:
-    """Everything known before the first answer."""
-    # A topic of words has no readout: the key is left out.
-    readout: dict[str, Any] = (
-        {} if topic.readout is None else {"readout": topic.readout.model_dump()}
-    )
-    people = dict.fromkeys(name for group in topic.groups for name in group.parts)
+    """Return the record of a new run: everything known before the first answer."""
     return RunRecord.begun(
         model,
-        topic=TopicRecord(
-            **readout,
-            name=topic.name,
-            title=topic.title,
-            language=topic.language,
-            sha256=topic.sha256,
-            groups=len(topic),
-            attributes={c: list(w) for c, w in topic.attributes.items()},
-            reference=list(topic.reference)
-            if isinstance(topic.reference, tuple)
-            else topic.reference,
-            shared=topic.shared,
-            left_out=list(topic.left_out),
-            people={
-                name: [group.parts.get(name, "") for group in topic.groups]
-                for name in people
-            },
-        ),
+        topic=_topic_record(topic),
         contexts=ContextsRecord(
             name=contexts.name,
             sha256=contexts.sha256,
@@ -416,34 +449,65 @@ def new_record(
     )
 
 
+def _topic_record(topic: Topic) -> TopicRecord:
+    reference: list[float] | Literal["group-mean"] | None
+    if isinstance(topic.reference, tuple):
+        reference = list(topic.reference)
+    else:
+        reference = topic.reference
+    readout: dict[str, Any] = {}
+    if topic.readout is not None:  # a topic of words has none: the key is left out
+        readout["readout"] = topic.readout.model_dump()
+    columns = dict.fromkeys(name for group in topic.groups for name in group.parts)
+    return TopicRecord(
+        **readout,
+        name=topic.name,
+        title=topic.title,
+        language=topic.language,
+        sha256=topic.sha256,
+        groups=len(topic),
+        attributes={name: list(words) for name, words in topic.attributes.items()},
+        reference=reference,
+        shared=topic.shared,
+        left_out=list(topic.left_out),
+        people={
+            column: [group.parts.get(column, "") for group in topic.groups]
+            for column in columns
+        },
+    )
+
+
 def word_record(report: WordReport, topic: Topic) -> WordsRecord:
-    """How the model tokenises the words, and what happened to those it cannot score."""
+    """Return how the model tokenises the words, and what happened to those it cannot score."""
     return WordsRecord(
         words=list(topic.words),
         **to_plain(report),
-        shared={w: list(c) for w, c in topic.shared_words.items()},
+        shared={word: list(names) for word, names in topic.shared_words.items()},
         counts={**report.counts(), "words_shared": len(topic.shared_words)},
     )
 
 
 def cost_record(cost: Cost) -> CostRecord:
-    """The plan's cost, for run.json."""
+    """Return the plan's cost, for run.json."""
     price = cost.price
     return CostRecord(
         replies=cost.replies,
         tokens_read=cost.read,
         tokens_written=cost.written,
         planned=cost.money,
-        price=None if price is None else [price.read, price.written],
-        source="" if price is None else price.source,
+        price=[price.read, price.written] if price else None,
+        source=price.source if price else "",
     )
 
 
 def begun_load(
     load: LoadOptions, record: RunRecord, usage: Mapping[str, int]
 ) -> LoadOptions:
-    """How the model of a run that is resumed is opened: in the same precision, with what was learnt
-    about its server, and counting what was paid (`usage`)."""
+    """Return how the model of a run that is resumed is opened.
+
+    In the same precision, with what was learnt about its server, and counting what was paid
+    (`usage`).
+    """
     begun: dict[str, Any] = {"usage": dict(usage)}
     if record.model.request:
         begun["request"] = record.model.request
@@ -451,7 +515,7 @@ def begun_load(
 
 
 def added(before: Mapping[str, int], now: Mapping[str, int]) -> dict[str, int]:
-    """The sum of two usage counts.
+    """Return the sum of two usage counts.
 
     >>> added({"requests": 2}, {"requests": 3, "retried": 1})
     {'requests': 5, 'retried': 1}
@@ -460,13 +524,13 @@ def added(before: Mapping[str, int], now: Mapping[str, int]) -> dict[str, int]:
 
 
 def find_topic(record: RunRecord) -> Topic | None:
-    """The built-in topic of a run, if it has not changed."""
+    """Return the built-in topic of a run, if it has not changed."""
     return _builtin_topic(record.topic.name, record.topic.sha256)
 
 
 @lru_cache(maxsize=16)
 def _builtin_topic(name: str, sha256: str) -> Topic | None:
-    """Cached: a page needs it for every sentence."""
+    """Return a built-in topic; cached, since a page needs it for every sentence."""
     # Only a built-in name: an untrusted run.json must not make us open a path.
     if name not in builtin_topics():
         return None
