@@ -165,7 +165,7 @@ class SummaryRecord(RecordPart):
     R: Estimate
     R_bias: Estimate
     R_volatility: Estimate
-    __pydantic_extra__: dict[str, Estimate | None]
+    __pydantic_extra__: dict[str, Estimate | None] = Field(init=False)
 
     @property
     def estimates(self) -> dict[str, Estimate]:
@@ -181,7 +181,7 @@ class FloorRecord(RecordPart):
     means over contexts that are compared stand beside them by their names, with p_NAME.
     """
 
-    __pydantic_extra__: dict[str, Estimate | float | None]
+    __pydantic_extra__: dict[str, Estimate | float | None] = Field(init=False)
 
     shuffles: int
     R: Estimate
@@ -450,11 +450,8 @@ def new_record(
 
 
 def _topic_record(topic: Topic) -> TopicRecord:
-    reference: list[float] | Literal["group-mean"] | None
-    if isinstance(topic.reference, tuple):
-        reference = list(topic.reference)
-    else:
-        reference = topic.reference
+    shares = topic.reference
+    reference = list(shares) if isinstance(shares, tuple) else shares
     readout: dict[str, Any] = {}
     if topic.readout is not None:  # a topic of words has none: the key is left out
         readout["readout"] = topic.readout.model_dump()
