@@ -92,7 +92,7 @@ def read_frame(
     table.check_distinct(place)
     values = np.full(shape, np.nan)
     values.reshape(-1)[place] = table.numbers("p")
-    _check_whole_cells(values, name, groups, contexts, categories)
+    _check_whole_cells(values, name, tuple(groups), tuple(contexts), tuple(categories))
 
     context_weights = np.ones(C)
     if "context_weight" in frame.columns:
