@@ -14,6 +14,7 @@ docs/inference.md explains it, with a picture and the coverage; docs/measure.md 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -83,67 +84,141 @@ def bracket(evidence: Evidence, *, level: float = 0.95, seed: int = 0) -> Bracke
     also allows for departures larger than were seen, and for a smaller lean (`_unseen_swing`);
     where R^b may be 0, all of R may be swing.
     """
-    J = evidence.criterion
-    weights = evidence.weights_with_whole
-    lower_J = evidence.with_whole(evidence.low)
-    upper_J = evidence.with_whole(evidence.high) if evidence.sampled else lower_J
-    lower_mean = interval_of_means(lower_J, weights, level=level)
-    upper_mean = interval_of_means(upper_J, weights, level=level)
-    along_own = evidence.with_whole(J.slope(evidence.mean, evidence.s))
-    lines = _bias_lines(evidence, along_own)
-    along_lines = [interval_of_means(line, weights, level=level) for line in lines]
-
-    plug_in_bias = _with_mean(evidence, J(evidence.mean))
-    cross_fitted_bias = np.minimum(_cross_fitted(evidence, seed), plug_in_bias)
-    slack = plug_in_bias - cross_fitted_bias
-
-    at_least_bias = np.maximum(lower_mean.mean, cross_fitted_bias)
-    R = _middle(at_least_bias, upper_mean.mean)
-    bias = np.minimum(_middle(cross_fitted_bias, plug_in_bias), R)
-    value = np.stack([R, bias, R - bias])
-
-    highest_R = _highest_risk(upper_mean, weights, J.top)
-    lowest_bias = along_lines[0].low - slack
-    swings = [lower_J - line for line in lines]
-    lowest_swings = [interval_of_means(v, weights, level=level).low for v in swings]
-    low = np.stack(
-        [
-            _lowest_risk(lower_mean, sampled=evidence.sampled),
-            lowest_bias,
-            np.min(lowest_swings, axis=0),
-        ]
-    )
-
-    swing = interval_of_means(upper_J - lines[0], weights, level=level)
-    bias_possible = np.maximum(lowest_bias, 0.0)
-    unseen = _unseen_swing(
-        evidence, bias_possible / np.maximum(plug_in_bias, ROUNDING), level
-    )
-    highest_swing = np.max(
-        [
-            swing.high + slack,
-            upper_mean.mean - plug_in_bias + unseen,
-            np.where(bias_possible > 0, 0.0, highest_R),
-        ],
-        axis=0,
-    )
-    highest_bias = np.max([interval.high for interval in along_lines], axis=0)
-    high = np.stack([highest_R, highest_bias, highest_swing])
-    high = np.minimum(high, np.maximum(highest_R, R))  # neither part is above the whole
-
-    middle_J = (lower_J + upper_J) / 2
+    means = _Means.of(evidence, level=level, seed=seed)
+    value = _middles(means)
+    low = np.minimum(_lowest(means), value)
+    high = np.maximum(_highest(means, value[0]), value)
+    plug_in_R = means.upper.mean
+    plug_in_bias = means.plug_in_bias
+    r = (means.lower_risks + means.upper_risks) / 2
+    r_bias = means.along_own
     return Bracket(
         value=snap(value),
-        low=snap(np.maximum(np.minimum(low, value), 0.0)),
-        high=snap(np.minimum(np.maximum(high, value), J.top)),
-        plug_in=np.stack(
-            [upper_mean.mean, plug_in_bias, upper_mean.mean - plug_in_bias]
-        ),
-        contributions=np.stack([middle_J, along_own, middle_J - along_own]),
-        weights=weights,
+        low=snap(np.maximum(low, 0.0)),
+        high=snap(np.minimum(high, evidence.criterion.top)),
+        plug_in=np.stack([plug_in_R, plug_in_bias, plug_in_R - plug_in_bias]),
+        contributions=np.stack([r, r_bias, r - r_bias]),
+        weights=means.weights,
         level=level,
         evidence=evidence,
     )
+
+
+@dataclass(frozen=True, eq=False)
+class _Means:
+    """The means over units that risks lie between, of X groups and all of them, X+1."""
+
+    evidence: Evidence
+    level: float
+
+    weights: FloatArray
+    """[U,X+1], of the units."""
+
+    lower_risks: FloatArray
+    """[U,X+1], what each unit adds to the lower mean of J."""
+
+    upper_risks: FloatArray
+    """[U,X+1], what each unit adds to the upper mean of J."""
+
+    along_own: FloatArray
+    """[U,X+1], departures along each group's own direction."""
+
+    lines: list[FloatArray]
+    """[U,X+1] each, departures along the directions that the truth may follow."""
+
+    plug_in_bias: FloatArray
+    """[X+1], J of the mean: the upper mean of R^b."""
+
+    cross_fitted_bias: FloatArray
+    """[X+1], the lower mean of R^b."""
+
+    @classmethod
+    def of(cls, evidence: Evidence, *, level: float, seed: int) -> _Means:
+        J = evidence.criterion
+        lower_risks = evidence.with_whole(evidence.low)
+        upper_risks = (
+            evidence.with_whole(evidence.high) if evidence.sampled else lower_risks
+        )
+        along_own = evidence.with_whole(J.slope(evidence.mean, evidence.s))
+        plug_in_bias = _with_mean(evidence, J(evidence.mean))
+        return cls(
+            evidence=evidence,
+            level=level,
+            weights=evidence.weights_with_whole,
+            lower_risks=lower_risks,
+            upper_risks=upper_risks,
+            along_own=along_own,
+            lines=_bias_lines(evidence, along_own),
+            plug_in_bias=plug_in_bias,
+            cross_fitted_bias=np.minimum(_cross_fitted(evidence, seed), plug_in_bias),
+        )
+
+    def interval(self, values: FloatArray) -> IntervalOfMeans:
+        """Return the means of values [U,X+1] with their intervals."""
+        return interval_of_means(values, self.weights, level=self.level)
+
+    @cached_property
+    def lower(self) -> IntervalOfMeans:
+        """Return the lower mean of R."""
+        return self.interval(self.lower_risks)
+
+    @cached_property
+    def upper(self) -> IntervalOfMeans:
+        """Return the upper mean of R."""
+        return (
+            self.lower
+            if self.upper_risks is self.lower_risks
+            else self.interval(self.upper_risks)
+        )
+
+    @cached_property
+    def bias_along_lines(self) -> list[IntervalOfMeans]:
+        return [self.interval(line) for line in self.lines]
+
+    @property
+    def slack(self) -> FloatArray:
+        """Return how far the two means of R^b lie apart, [X+1]."""
+        return self.plug_in_bias - self.cross_fitted_bias
+
+    @property
+    def lowest_bias(self) -> FloatArray:
+        """Return the lower end of R^b [X+1], which may lie below 0."""
+        return self.bias_along_lines[0].low - self.slack
+
+
+def _middles(means: _Means) -> FloatArray:
+    """Return the middles of what R, R^b and R^v may be, [3,X+1]; R is at least the bias risk."""
+    lower_R = np.maximum(means.lower.mean, means.cross_fitted_bias)
+    R = _middle(lower_R, means.upper.mean)
+    bias = np.minimum(_middle(means.cross_fitted_bias, means.plug_in_bias), R)
+    return np.stack([R, bias, R - bias])
+
+
+def _lowest(means: _Means) -> FloatArray:
+    """Return the lower ends of R, R^b and R^v [3,X+1], which may lie below 0."""
+    swings = [means.interval(means.lower_risks - line).low for line in means.lines]
+    lowest_risk = _lowest_risk(means.lower, sampled=means.evidence.sampled)
+    return np.stack([lowest_risk, means.lowest_bias, np.min(swings, axis=0)])
+
+
+def _highest(means: _Means, R: FloatArray) -> FloatArray:
+    """Return the upper ends of R, R^b and R^v [3,X+1]; neither part is above the whole."""
+    highest_R = _highest_risk(means.upper, means.weights, means.evidence.criterion.top)
+    ends_of_bias = [interval.high for interval in means.bias_along_lines]
+
+    lowest_bias = np.maximum(means.lowest_bias, 0.0)
+    least_lean = lowest_bias / np.maximum(means.plug_in_bias, ROUNDING)
+    unseen = _unseen_swing(means.evidence, least_lean, means.level)
+    swing = means.interval(means.upper_risks - means.lines[0])
+    ends_of_swing = [
+        swing.high + means.slack,
+        means.upper.mean - means.plug_in_bias + unseen,
+        np.where(lowest_bias > 0, 0.0, highest_R),
+    ]
+    high = np.stack(
+        [highest_R, np.max(ends_of_bias, axis=0), np.max(ends_of_swing, axis=0)]
+    )
+    return np.asarray(np.minimum(high, np.maximum(highest_R, R)))
 
 
 def _middle(low: FloatArray, high: FloatArray) -> FloatArray:

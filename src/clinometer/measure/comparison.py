@@ -97,11 +97,12 @@ def compare(
     grid = read_preferences(arrays[0], **given)
     grids = [grid, *(grid.holding(array) for array in arrays[1:])]
     replies = samples or [None] * len(grids)
-    brackets = []
-    for model_grid, n in zip(grids, replies, strict=True):
-        evidence = Evidence.of(model_grid, clusters=clusters, samples=n)
-        brackets.append(bracket(evidence, level=level, seed=seed))
-
+    brackets = [
+        bracket(
+            Evidence.of(model, clusters=clusters, samples=n), level=level, seed=seed
+        )
+        for model, n in zip(grids, replies, strict=True)
+    ]
     pairs = list(itertools.combinations(range(len(grids)), 2))
     joint_level = level_of_each(level, len(pairs))
     overall: list[Difference] = []
@@ -171,7 +172,7 @@ def values_by_measure(brackets: Sequence[Bracket]) -> dict[str, FloatArray]:
 
 
 @dataclass(frozen=True, eq=False)
-class TestedDifferences:
+class DifferenceArrays:
     """Differences of two models in M measures and T groups, [M,T] each; NaN where unknown."""
 
     value: FloatArray
@@ -179,9 +180,9 @@ class TestedDifferences:
     high: FloatArray
     p_value: FloatArray
 
-    def columns(self, columns: slice) -> TestedDifferences:
+    def columns(self, columns: slice) -> DifferenceArrays:
         """Return some of the groups."""
-        return TestedDifferences(
+        return DifferenceArrays(
             self.value[:, columns],
             self.low[:, columns],
             self.high[:, columns],
@@ -217,7 +218,7 @@ class TestedDifferences:
 def overall_differences(
     pair: tuple[str, str],
     measures: Sequence[str],
-    tested: TestedDifferences,
+    tested: DifferenceArrays,
     *,
     pairs: int,
 ) -> list[Difference]:
@@ -228,7 +229,7 @@ def overall_differences(
 
 
 def group_differences(
-    pair: tuple[str, str], groups: Sequence[str], tested: TestedDifferences
+    pair: tuple[str, str], groups: Sequence[str], tested: DifferenceArrays
 ) -> list[Difference]:
     """Return differences of single groups, with p_corrected over all groups and measures."""
     p_corrected = holm(tested.p_value.ravel()).reshape(tested.p_value.shape)
@@ -258,7 +259,7 @@ def _along(direction: FloatArray, risks: Bracket) -> FloatArray:
     return np.stack([r, r_bias, r - r_bias])
 
 
-def _paired(a: Bracket, b: Bracket, columns: slice, level: float) -> TestedDifferences:
+def _paired(a: Bracket, b: Bracket, columns: slice, level: float) -> DifferenceArrays:
     """Return differences of two models in the same units, from what each unit contributes along
     several lines: the farthest ends and the largest p."""
     weights = a.weights[:, columns]
@@ -276,7 +277,7 @@ def _paired(a: Bracket, b: Bracket, columns: slice, level: float) -> TestedDiffe
             slack=slack.ravel(),
         )
         tests.append(test)
-    return TestedDifferences(
+    return DifferenceArrays(
         value=value,
         low=np.min([test.low for test in tests], axis=0).reshape(value.shape),
         high=np.max([test.high for test in tests], axis=0).reshape(value.shape),
@@ -285,8 +286,8 @@ def _paired(a: Bracket, b: Bracket, columns: slice, level: float) -> TestedDiffe
 
 
 def _with_possible_opposites(
-    tested: TestedDifferences, a: Bracket, b: Bracket, level: float
-) -> TestedDifferences:
+    tested: DifferenceArrays, a: Bracket, b: Bracket, level: float
+) -> DifferenceArrays:
     """Return differences of groups with r^b left open where both models may lean equally far, in
     opposite directions.
 
@@ -308,15 +309,15 @@ def _with_possible_opposites(
     low[r_bias] = np.where(possible, np.minimum(low[r_bias], 0.0), low[r_bias])
     high[r_bias] = np.where(possible, np.maximum(high[r_bias], 0.0), high[r_bias])
     p_value[r_bias] = np.maximum(p_value[r_bias], p_opposite)
-    return TestedDifferences(tested.value, low, high, p_value)
+    return DifferenceArrays(tested.value, low, high, p_value)
 
 
-def _paired_means(a: UnitMeans, b: UnitMeans, level: float) -> TestedDifferences:
+def _paired_means(a: UnitMeans, b: UnitMeans, level: float) -> DifferenceArrays:
     """Return the difference of two models in a risk that is a mean over units."""
     differences = (a.values - b.values).T  # [U,1]
     weights = a.shares[:, None]
     value = snap(a.shares @ differences)
     test = flip_test(value, differences, weights, level=level)
-    return TestedDifferences(
+    return DifferenceArrays(
         value[None], test.low[None], test.high[None], test.p_value[None]
     )

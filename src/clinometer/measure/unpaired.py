@@ -12,7 +12,7 @@ from scipy.special import stdtr
 
 from clinometer.measure.bracket import Bracket, bracket
 from clinometer.measure.comparison import (
-    TestedDifferences,
+    DifferenceArrays,
     group_differences,
     level_of_each,
     overall_differences,
@@ -111,7 +111,7 @@ def _shared_units(a: list[str], b: list[str]) -> SharedUnits:
     return SharedUnits(in_a, in_b)
 
 
-def _unpaired(a: Bracket, b: Bracket, shared: SharedUnits) -> TestedDifferences:
+def _unpaired(a: Bracket, b: Bracket, shared: SharedUnits) -> DifferenceArrays:
     """Return differences of two models in their own units, [3,X+1].
 
     The arms of both intervals are joined by their squares (MOVER, Zou and Donner 2008), and p goes
@@ -137,7 +137,7 @@ def _unpaired(a: Bracket, b: Bracket, shared: SharedUnits) -> TestedDifferences:
     )
     t = np.where(single_unit, np.nan, t)
     unknown = np.isnan(t)
-    return TestedDifferences(
+    return DifferenceArrays(
         value=gap,
         low=np.where(unknown, np.nan, gap - below),
         high=np.where(unknown, np.nan, gap + above),
