@@ -105,7 +105,7 @@ def test_invalid_counts_are_refused(count: float) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("arguments", "message"),
     [
         (("a", [], []), "template"),
         (("a", [SAID], [1, 2]), "counts"),
@@ -117,10 +117,10 @@ def test_invalid_counts_are_refused(count: float) -> None:
     ],
 )
 def test_what_does_not_fit_together_is_refused(
-    given: tuple[Any, ...], said: str
+    arguments: tuple[Any, ...], message: str
 ) -> None:
-    with pytest.raises(ContextError, match=said):
-        ContextSet(*given)
+    with pytest.raises(ContextError, match=message):
+        ContextSet(*arguments)
 
 
 def test_top_is_sorted_with_ties_by_alphabet() -> None:
@@ -132,8 +132,8 @@ def test_top_is_sorted_with_ties_by_alphabet() -> None:
 
 
 def test_a_sample_has_a_size_a_seed_and_an_origin() -> None:
-    two: Any = np.int64(2)
-    about = THREE.draw(two, seed=7).metadata.drawn
+    number: Any = np.int64(2)
+    about = THREE.draw(number, seed=7).metadata.drawn
     assert about == DrawRecord(n=2, seed=7, source=THREE.sha256, design="priority")
     with pytest.raises(
         SettingsError, match="draw: n: expected a whole number of at least 1"
@@ -172,9 +172,11 @@ def test_a_sample_has_n_contexts_in_any_order_and_contains_smaller_ones(
 ) -> None:
     items = list(verb_counts.items())
     random.shuffle(items)
-    contexts, other = set_of(verb_counts), set_of(dict(items))
-    assert contexts.sha256 == other.sha256
-    drawn, again = contexts.draw(n, seed=seed), other.draw(n, seed=seed)
+    contexts = set_of(verb_counts)
+    shuffled = set_of(dict(items))
+    assert contexts.sha256 == shuffled.sha256
+    drawn = contexts.draw(n, seed=seed)
+    again = shuffled.draw(n, seed=seed)
     counts = dict(zip(drawn.templates, drawn.counts, strict=True))
     assert counts == dict(zip(again.templates, again.counts, strict=True))
     assert counts.keys() <= set(contexts.templates)

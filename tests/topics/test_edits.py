@@ -42,17 +42,17 @@ def test_messages_are_edited_where_the_user_speaks_and_nowhere_else() -> None:
     edits = irrelevant_edits(PROMPT, "en")
     assert list(edits) == ["blank line", *SENTENCES, "lines reordered", "synonym"]
     system, user = (message["content"] for message in messages_of(PROMPT))
-    said = {
+    contents = {
         name: [m["content"] for m in messages_of(text)] for name, text in edits.items()
     }
-    for name, (before, _) in said.items():
+    for name, (before, _) in contents.items():
         assert before == system or name == "synonym"
-    assert said["weekday"][1] == f"Today is Tuesday.\n{user}"
-    assert said["blank line"][1] == user.replace("[X]\n", "[X]\n\n", 1)
-    assert said["lines reordered"][1] == user.replace(
+    assert contents["weekday"][1] == f"Today is Tuesday.\n{user}"
+    assert contents["blank line"][1] == user.replace("[X]\n", "[X]\n\n", 1)
+    assert contents["lines reordered"][1] == user.replace(
         "Role: clerk\nYears: 4\nDegree: none", "Degree: none\nYears: 4\nRole: clerk"
     )
-    assert said["synonym"][0] == 'You screen. Answer as JSON {"answer": 1}.'
+    assert contents["synonym"][0] == 'You screen. Answer as JSON {"answer": 1}.'
     for text in edits.values():
         assert text.endswith("\n[reply]\n[Y]")
 

@@ -92,7 +92,11 @@ REFUSED = {
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [(file % wrong, said) for file, rows in REFUSED.items() for wrong, said in rows],
+    [
+        (file % wrong, message)
+        for file, rows in REFUSED.items()
+        for wrong, message in rows
+    ],
 )
 def test_invalid_files_are_refused(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "mine.toml"
@@ -153,7 +157,7 @@ def test_crossed_groups_multiply_weights_and_keep_figures() -> None:
 
 
 @pytest.mark.parametrize(
-    ("pattern", "jobs", "said"),
+    ("pattern", "jobs", "message"),
     [
         ("{race}", None, "found 1"),
         ("{race}", ["nurse"], "each once"),
@@ -164,10 +168,10 @@ def test_crossed_groups_multiply_weights_and_keep_figures() -> None:
     ],
 )
 def test_lists_that_cannot_be_crossed(
-    pattern: str, jobs: list[str] | None, said: str
+    pattern: str, jobs: list[str] | None, message: str
 ) -> None:
     lists = {"race": ["black"]} if jobs is None else {"race": ["black"], "job": jobs}
-    with pytest.raises(TopicError, match=said):
+    with pytest.raises(TopicError, match=message):
         product_groups(pattern, lists)
 
 

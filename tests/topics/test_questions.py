@@ -97,7 +97,10 @@ BAD = [
         "readout.names.A: ",
     ),
 ]
-BAD += [(topic_text().replace(part, instead), said) for part, instead, said in REPLACED]
+BAD += [
+    (topic_text().replace(part, replacement), message)
+    for part, replacement, message in REPLACED
+]
 
 
 @pytest.mark.parametrize(("text", "message"), BAD)

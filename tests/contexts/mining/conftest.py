@@ -31,17 +31,18 @@ def corpus(tmp_path: Path) -> Callable[..., Path]:
 
     def write(n: int, *texts: str) -> Path:
         path = tmp_path / "corpus.jsonl"
-        rows = (json.dumps({"text": each}) for each in (*map(text, range(n)), *texts))
-        path.write_text("".join(row + "\n" for row in rows), encoding="utf-8")
+        articles = [*(text(number) for number in range(n)), *texts]
+        rows = [json.dumps({"text": article}) + "\n" for article in articles]
+        path.write_text("".join(rows), encoding="utf-8")
         return path
 
     return write
 
 
-def assert_same_sets(one: Path, other: Path) -> None:
-    """Two sets have the same bytes, their sidecars too."""
-    for a, b in ((one, other), (one.with_suffix(".json"), other.with_suffix(".json"))):
-        assert a.read_bytes() == b.read_bytes()
+def assert_same_sets(a: Path, b: Path) -> None:
+    """Check that two sets have the same bytes, their sidecars too."""
+    assert a.read_bytes() == b.read_bytes()
+    assert a.with_suffix(".json").read_bytes() == b.with_suffix(".json").read_bytes()
 
 
 @pytest.fixture

@@ -34,11 +34,14 @@ def files(folder: Path) -> set[str]:
 def test_counts_and_sidecar_are_written(
     corpus: Write, gender: MineSettings, tmp_path: Path
 ) -> None:
-    why, seen = tmp_path / "why.jsonl", Mock()
+    why = tmp_path / "why.jsonl"
+    progress = Mock()
     contexts = mine(
-        [corpus(60)], tmp_path / "c.csv", gender, explain=why, progress=seen
+        [corpus(60)], tmp_path / "c.csv", gender, explain=why, progress=progress
     )
-    parsing = [call.args[1:] for call in seen.mock_calls if call.args[0] == "parsing"]
+    parsing = [
+        call.args[1:] for call in progress.mock_calls if call.args[0] == "parsing"
+    ]
     assert parsing == [(done, 10) for done in range(11)]  # also of a small corpus
     count = dict(zip(contexts.templates, contexts.counts, strict=True))
     # Six verbs in turn; said and says are one: 20 of 60, the others 10 each; 60 × because.
@@ -71,11 +74,11 @@ def test_however_the_work_is_shared_the_bytes_are_the_same(
 ) -> None:
     """By processes, or by shards of which one was never started; nothing is done twice."""
     path, settings = corpus(40), replace(gender, sample=sample)
-    one = mine([path], place("one"), settings)
-    assert one.metadata.articles == {"read": 40, "mined": sample or 40}
-    assert sum(one.counts) == 2 * (sample or 40)
-    two = mine([path], place("two"), settings, processes=2)
-    assert two == one
+    whole = mine([path], place("one"), settings)
+    assert whole.metadata.articles == {"read": 40, "mined": sample or 40}
+    assert sum(whole.counts) == 2 * (sample or 40)
+    shared = mine([path], place("two"), settings, processes=2)
+    assert shared == whole
     assert_same_sets(place("one"), place("two"))
     real = WorkFolder.write_part
     with patch.object(
@@ -115,11 +118,12 @@ def test_articles_are_counted_once_however_the_work_is_divided(
     corpus: Write, gender: MineSettings, place: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also for near-duplicates: took a job and took the job."""
-    said = "The nurse said that she would stay."
+    sentence = "The nurse said that she would stay."
     path = corpus(
         0,
-        " ".join([said] * 5 + ["The nurse took a job because she was poor."]),
-        f"{said} {said} The pilot took the job because he was poor. He said that he was poor.",
+        " ".join([sentence] * 5 + ["The nurse took a job because she was poor."]),
+        f"{sentence} {sentence} The pilot took the job because he was poor. "
+        "He said that he was poor.",
         "The nurse took a job because she was poor. The pilot took the job when he left.",
     )
     for fewest, batch in ((1, 400), (2, 2), (3, 1)):
@@ -180,12 +184,12 @@ KILLED = """
 import os, signal, sys
 from clinometer.contexts.mining import MineSettings, mine
 from clinometer.topics import load_topic
-left = int(sys.argv[3])
+remaining = int(sys.argv[3])
 def progress(stage, done, total):
-    global left
+    global remaining
     if stage == "parsing":
-        left -= 1
-        if left == 0:
+        remaining -= 1
+        if remaining == 0:
             os.kill(os.getpid(), signal.SIGKILL)
 mine([sys.argv[1]], sys.argv[2], MineSettings(topic=load_topic("gender")), progress=progress)
 """
@@ -197,9 +201,9 @@ def test_a_killed_run_resumes_to_the_same_bytes(
     path = corpus(50)
     mine([path], place("whole"), gender)
     killed = place("killed")
-    for left in (4, 4):  # killed twice, at different places
+    for reports in (4, 4):  # killed twice, at different places
         done = subprocess.run(
-            [sys.executable, "-c", KILLED, str(path), str(killed), str(left)],
+            [sys.executable, "-c", KILLED, str(path), str(killed), str(reports)],
             check=False,
         )
         assert done.returncode == -signal.SIGKILL

@@ -81,7 +81,9 @@ def test_the_next_sentence_may_begin_with_y(chinese: Chinese) -> None:
     candidates = chinese.find(
         "医生很累。后来他休息了一天。标题\n护士走了。天气很好。她回来了。"
     )
-    templates = [d.template for each in chinese.decide(candidates) for d in each]
+    templates = [
+        d.template for decisions in chinese.decide(candidates) for d in decisions
+    ]
     assert templates == ["[X]很累。后来[Y]", None]
 
 
@@ -90,7 +92,9 @@ def test_the_name_of_the_article_is_a_person(chinese: Chinese) -> None:
         "圣修伯里是作家。他会飞行。圣修伯里一生都在画画，但他没有学过画画。他很有名。"
     )
     templates = [
-        d.template for each in chinese.decide(chinese.find(text)) for d in each
+        d.template
+        for decisions in chinese.decide(chinese.find(text))
+        for d in decisions
     ]
     assert "[X]一生都在画画，但[Y]" in templates
 
