@@ -60,12 +60,14 @@ def test_a_favourable_answer_that_nobody_may_give_is_none() -> None:
 def test_the_value_of_a_decision_is_its_rate_in_per_cent() -> None:
     decision = outcome_of(held(), asks_questions=True, favourable="yes")
     value = present(decision.value(held()))
-    assert np.allclose(value, [[80, 50], [10, np.nan]], equal_nan=True)
+    expected = np.array([[80, 50], [10, np.nan]])
+    assert np.allclose(value, expected, equal_nan=True)
 
 
 def test_the_value_of_a_score_is_its_mean_in_points() -> None:
     value = present(outcome_of(scores()).value(scores()))
-    assert np.allclose(value, [[8, 5], [1, np.nan]], equal_nan=True)
+    expected = np.array([[8, 5], [1, np.nan]])
+    assert np.allclose(value, expected, equal_nan=True)
 
 
 @pytest.mark.parametrize("asked", [{}, {"asks_questions": True}])
