@@ -25,8 +25,8 @@ from clinometer.reliability import (
     load_statements,
     read_variants,
 )
-from clinometer.reliability.agreement import read_ratings
 from clinometer.reliability.audit import BenchmarkSettings, audit_benchmark
+from clinometer.reliability.ratings import read_ratings
 from clinometer.reliability.validation import StatementScores, random_control, validate
 from clinometer.reliability.variants import VariantSettings
 

@@ -17,7 +17,7 @@ from tests.present import present
 import clinometer as cm
 from clinometer.errors import SettingsError, TableError
 from clinometer.reliability import ReliabilityRun, Statement
-from clinometer.reliability.agreement import Ratings, read_ratings, sentence_key
+from clinometer.reliability.ratings import Ratings, read_ratings, sentence_key
 from clinometer.reliability.run import ReliabilityRecord
 from clinometer.reliability.validation import (
     ADDED,

@@ -49,7 +49,7 @@ def labels_command(
     intervals are written to run.json, and the report shows them. `clinometer export labels` writes
     the replies for people to label.
     """
-    from clinometer.reliability.agreement import read_ratings
+    from clinometer.reliability.ratings import read_ratings
     from clinometer.runs.calibration import calibrate, errors_by_group, labelled
 
     opened = Run.load(run)

@@ -22,7 +22,8 @@ from clinometer.storage.frames import rows_by_id, write_frame
 from clinometer.tables import Table
 
 if TYPE_CHECKING:
-    from clinometer.reliability.agreement import Agreement, Ratings
+    from clinometer.reliability.agreement import Agreement
+    from clinometer.reliability.ratings import Ratings
     from clinometer.reliability.validation import (
         LogisticRegression,
         StatementScores,
@@ -113,7 +114,8 @@ def validate_command(
     words), and the paper's regression. Read the first sentence. One column of consensus labels
     will do. Empty cells, "skip" and "na" are not judgements.
     """
-    from clinometer.reliability.agreement import agreement, read_ratings
+    from clinometer.reliability.agreement import agreement
+    from clinometer.reliability.ratings import read_ratings
     from clinometer.reliability.validation import validate
 
     judged = read_ratings(ratings, columns=annotators)
@@ -182,7 +184,7 @@ def _scores_of_table(
     path: Path, column: str, dataset: Path | None, judged: Ratings
 ) -> StatementScores:
     """Return the scores of a table, with the sentences of the table that was judged."""
-    from clinometer.reliability.agreement import texts_of
+    from clinometer.reliability.ratings import texts_of
     from clinometer.reliability.validation import StatementScores
 
     rows = rows_by_id(path, column)
@@ -206,7 +208,7 @@ def _accepted_items(
     judged: Ratings, settings: ValidateSettings, *, is_asked: bool
 ) -> AcceptedItems | None:
     """Return the accepted items; None where nobody asked and no judgement can accept an item."""
-    from clinometer.reliability.agreement import accepted, parse_share
+    from clinometer.reliability.ratings import accepted, parse_share
 
     texts = (settings.accept or "yes").split(",")
     categories = tuple(text.strip().lower() for text in texts)

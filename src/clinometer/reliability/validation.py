@@ -20,8 +20,8 @@ import pandas as pd
 from clinometer.display.text import Plain
 from clinometer.errors import SettingsError, TableError
 from clinometer.extras import require
-from clinometer.reliability.agreement import HIGH_MEANS, Ratings, sentence_key
 from clinometer.reliability.findings import ReliabilityFinding, Sure, side
+from clinometer.reliability.ratings import HIGH_MEANS, Ratings, sentence_key
 from clinometer.reliability.run import RANDOM_FOLDER, ReliabilityRun
 from clinometer.reliability.scoring import ReliabilitySettings, score_reliability
 from clinometer.reliability.statement import Statement, count_words

@@ -17,7 +17,8 @@ from tests.present import present
 from tests.web.annotation.conftest import HOSTILE
 
 from clinometer.errors import SettingsError
-from clinometer.reliability.agreement import agreement, read_ratings
+from clinometer.reliability.agreement import agreement
+from clinometer.reliability.ratings import read_ratings
 from clinometer.storage.frames import write_frame
 from clinometer.web.annotation.pages import annotation, read_guidelines
 from clinometer.web.annotation.store import Store, export_table, read_task

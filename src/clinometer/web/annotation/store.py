@@ -23,7 +23,7 @@ from typing import Literal
 import pandas as pd
 
 from clinometer.errors import RunError, SettingsError, TableError
-from clinometer.reliability.agreement import HIGH
+from clinometer.reliability.ratings import HIGH
 from clinometer.storage.rows import Row, need_columns, need_unique_ids, read_rows
 from clinometer.web.app import new_token
 
