@@ -17,12 +17,12 @@ import numpy as np
 
 from clinometer.bridges.imported import (
     KIND,
-    SampleCells,
     audited_elsewhere,
     import_record,
     measured_import,
 )
 from clinometer.bridges.mapping import SampleMapping, load_mapping
+from clinometer.bridges.sample_cells import SampleCells
 from clinometer.contexts import ContextSet
 from clinometer.errors import RunError, SettingsError, TableError
 from clinometer.extras import require

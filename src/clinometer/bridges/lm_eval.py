@@ -15,11 +15,11 @@ import numpy as np
 
 from clinometer.bridges.imported import (
     KIND,
-    SampleCells,
     import_record,
     measured_import,
 )
 from clinometer.bridges.mapping import SampleMapping, load_mapping, mapping_for
+from clinometer.bridges.sample_cells import SampleCells
 from clinometer.errors import ClinometerError, TableError
 from clinometer.models import ModelInfo
 from clinometer.runs import AuditSettings, Run

@@ -18,11 +18,11 @@ from typing import Any
 
 from clinometer.bridges.imported import (
     KIND,
-    SampleCells,
     import_record,
     measured_import,
 )
 from clinometer.bridges.mapping import SampleMapping, SamplePlace, load_mapping
+from clinometer.bridges.sample_cells import SampleCells
 from clinometer.contexts.template import context_ids
 from clinometer.display.text import brief, visible
 from clinometer.errors import TableError

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from tests.present import present
 
-from clinometer.bridges.imported import SampleCells
 from clinometer.bridges.mapping import SampleMapping, SamplePlace
+from clinometer.bridges.sample_cells import SampleCells
 from clinometer.errors import TableError
 
 MAPPING = SampleMapping(
