@@ -1,11 +1,14 @@
-"""Three mutations of each guard: is a removed check, escape or limit noticed by the tests?
+"""Wrong edits of the source, one line at a time: do the tests notice?
 
     python benchmarks/mutations.py               # all of them
     python benchmarks/mutations.py --guard visible --guard spreadsheet
+    python benchmarks/mutations.py --check       # only whether each can still be made
 
 Each mutation changes one line of a copy of the source; then the tests that should notice run on the
 copy until the first failure. A mutation that all of them pass is a survivor: a hole in the tests.
-Prints one JSON object; the status is 1 if any survived.
+Two lists: guards (a removed check, escape or limit) and estimators (another constant, sign, weight,
+correction or number of degrees of freedom; the doctests of the file run too). Prints one JSON
+object; the status is 1 if any survived, or if --check found one that is stale.
 """
 
 from __future__ import annotations
@@ -20,157 +23,31 @@ import sys
 import tempfile
 import time
 import traceback
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from benchmarks.mutation import ROOT, Mutation
+from benchmarks.mutations_of_estimators import ESTIMATORS
+from benchmarks.mutations_of_guards import GUARDS
 
-@dataclass(frozen=True)
-class Mutation:
-    """`old` becomes `new` in a file; `tests` (and the expression of -k) should notice."""
-
-    guard: str
-    file: str
-    old: str
-    new: str
-    tests: str
-    only: str = ""
-
+MUTATIONS = (*GUARDS, *ESTIMATORS)
 
 PACKAGES = (
     "hypothesis", "numpy", "scipy.stats", "pandas", "pyarrow.parquet", "pydantic", "fastapi",
     "starlette.testclient", "uvicorn", "httpx", "rich.console", "typer",
     "jinja2", "altair", "vl_convert", "torch", "transformers", "playwright.sync_api", "spacy",
 )  # fmt: skip
-#: pytest cannot rewrite the assertions of packages that are there already, and need not.
-HOW = (
+"""Packages of others that the tests import: loaded once, for all mutations."""
+
+PYTEST_OPTIONS = (
     "-x", "-q", "-p", "no:cacheprovider",
     "-W", "ignore:Module already imported:pytest.PytestAssertRewriteWarning",
 )  # fmt: skip
-FILES, SERVERS = "tests/security/test_files.py", "tests/security/test_servers.py"
-SCREEN = "tests/security/test_terminal.py"
-FOLDERS, ATOMIC = "tests/security/test_model_folders.py", "tests/storage/test_atomic.py"
-UNTRUSTED = "storage/untrusted.py"
-RESPONSE, ADDRESS = "models/client/response.py", "models/client/address.py"
-USAGE, REPLY = "models/client/usage.py", "models/server/reply.py"
-SERVER_WORDS = "models/server/words.py"
-VIEWER, ANNOTATION = "tests/web/test_viewer.py", "tests/web/annotation/test_pages.py"
-TASK = "tests/web/annotation/test_store.py"
-ADDRESSES = "tests/models/client/test_address.py"
-
-NAMES, ADAPTERS = (
-    "tests/security/test_names.py",
-    "tests/models/local/test_load_adapters.py",
-)
-IDENTITY, PLANS = "tests/models/catalog/test_weights.py", "tests/runs/test_protocol.py"
-GATE, HARNESS = "tests/gate/test_decision.py", "tests/bridges/lm_eval/test_read.py"
-INPUTS, OUTPUTS = "tests/security/test_inputs.py", "tests/security/test_outputs.py"
-LOADER, WEIGHTS = "models/catalog/pretrained.py", "models/catalog/weights.py"
-PLAN, LOG = "runs/protocol.py", "bridges/lm_eval.py"
-SILENCE, GATED_ROW = "gate/silence.py", "gate/row.py"
-
-MUTATIONS = (
-    # files from strangers
-    Mutation("untrusted", UNTRUSTED, "DEPTH = 64", "DEPTH = 10**6", FILES, "nesting"),
-    Mutation("untrusted", UNTRUSTED, "if not stat.S_ISREG(mode):", "if False:", FILES, "pipe"),
-    Mutation("untrusted", UNTRUSTED, "if self._left < 0:", "if False:", FILES, "lines_have"),
-    # formulas
-    Mutation("spreadsheet", "storage/rows.py", 'return "\'" + value', "return value", OUTPUTS, "formula"),
-    Mutation("spreadsheet", "storage/rows.py", "[=+", "[+", OUTPUTS, "formula"),
-    Mutation("spreadsheet", "storage/rows.py", "@\\t", "\\t", OUTPUTS, "formula"),
-    # terminal and pages
-    Mutation("visible", "display/text.py", "return CONTROLS.sub(lambda m: f\"[U+{ord(m[0]):04X}]\", str(text))", "return str(text)", SCREEN, "names"),
-    Mutation("visible", "display/text.py", "\\x0b-\\x1f", "\\x0b-\\x1a", SCREEN, "names"),
-    Mutation("visible", "display/text.py", "\\u2028-\\u202e", "\\u2028-\\u2029", SCREEN, "names"),
-    # forms
-    Mutation("forms", "web/app.py", 'b"transfer-encoding" in headers or ', "", ANNOTATION, "large_body"),
-    Mutation("forms", "web/app.py", "int(length) > MOST_FORM", "False", ANNOTATION, "large_body"),
-    Mutation("forms", "web/app.py", "int(length) and kind != _FORM", "False", ANNOTATION, "large_body"),
-    # who may come in
-    Mutation("pages", "web/app.py", '"127.0.0.1", "[::1]", host]', '"*"]', ANNOTATION, "other_hosts"),
-    Mutation("pages", "web/app.py", "if hmac.compare_digest(kept.encode(), token.encode()):", "if True:", "tests/web", "token"),
-    Mutation("pages", "web/app.py", "script-src 'self'", "script-src *", "tests/web", "header or policy"),
-    # paths
-    Mutation("paths", "web/viewer.py", "return path.resolve().is_relative_to(self.root)", "return True", VIEWER, "links"),
-    Mutation("paths", "runs/folder/record.py", "if name not in builtin_topics():", "if False:", "tests/security/test_viewer.py", "paths_opened and topic"),
-    Mutation("paths", "runs/folder/partial.py", "if record.contexts.name in builtin_contexts():", "if True:", "tests/security/test_viewer.py", "paths_opened and contexts"),
-    # forms of other pages
-    Mutation("origin", "web/annotation/pages.py", 'own = site in ("same-origin", "none")', "own = True", ANNOTATION, "another_page"),
-    Mutation("origin", "web/annotation/pages.py", 'own = origin is None or urlsplit(origin).netloc == request.headers.get("host")', "own = True", ANNOTATION, "another_page"),
-    Mutation("origin", "web/annotation/pages.py", "    if not own:", "    if False:", ANNOTATION, "another_page"),
-    # annotators
-    Mutation("annotators", "web/annotation/store.py", "if not _TOKEN.fullmatch(token):", "if False:", ANNOTATION, "wrong_token"),
-    Mutation("annotators", "web/annotation/pages.py", "        if annotator.state != ACTIVE:\n            return", "        if False:\n            return", ANNOTATION, "warning_comes_first"),
-    Mutation("annotators", "web/annotation/store.py", "if connection.execute(query, (annotator.number,)).fetchone() != (ACTIVE,):", "if False:", ANNOTATION, "stop_at_any_time"),
-    # scripts
-    Mutation("scripts", "report/document.py", "autoescape=True", "autoescape=False", VIEWER, "hostile"),
-    Mutation("scripts", "report/document.py", "for function in safe}", "for function in safe} | {'visible': str}", VIEWER, "hostile"),
-    Mutation("scripts", "web/annotation/pages.py", '{"html": False}', '{"html": True}', TASK, "guidelines"),
-    # servers that lie
-    Mutation("possible", SERVER_WORDS, "if most > 1 + SLACK:", "if False:", SERVERS, "lies"),
-    Mutation("possible", SERVER_WORDS, "np.ptp(finite) == 0", "False", SERVERS, "distribution or lies"),
-    Mutation("possible", REPLY, "or number > _ROUNDING_ABOVE_ZERO", "", SERVERS, "lies"),
-    # servers that flood
-    Mutation("replies", RESPONSE, "if len(body) > MOST_REPLY:", "if False:", SERVERS, "flood"),
-    Mutation("replies", RESPONSE, 'if response.headers.get("content-encoding", "identity") != "identity":', "if False:", SERVERS, "compressed_reply"),
-    Mutation("replies", RESPONSE, "_CODE.fullmatch(code)", "True", SERVERS, "sentence"),
-    # keys
-    Mutation("keys", ADDRESS, 'return "Key(…)"', "return str(self._secrets)", NAMES, "key_goes"),
-    Mutation("keys", ADDRESS, "if provider.owns(host):", "if True:", NAMES, "key_goes"),
-    Mutation("keys", ADDRESS, "if parts.username or parts.password or parts.query:", "if False:", ADDRESSES, "address_that_is_none"),
-    # damage
-    Mutation("damage", "storage/parquet_parts.py", 'sound = file.stem.rpartition("-")[2] == digest_of(data)', "sound = True", "tests/storage/test_parquet_parts.py"),
-    Mutation("damage", "storage/parquet_parts.py", "if digest_of(data) != record.tables.get(name):", "if False:", "tests/runs/test_audit_resume.py", "bit_flip_in_a_table"),
-    # work that is resumed
-    Mutation("resumed", "storage/resumable.py", "elif changed := differences(before, identity):", "elif changed := []:", "tests/storage/test_resumable.py", "same_work"),
-    Mutation("resumed", "storage/resumable.py", "                    os.fsync(stream.fileno())\n", "", "tests/storage/test_resumable.py", "row"),
-    Mutation("resumed", "storage/resumable.py", "stream.truncate(len(whole))", "pass", "tests/storage/test_resumable.py", "row"),
-    # files on the disk
-    Mutation("atomic", "storage/atomic.py", "os.fsync(written.fileno())", "pass", ATOMIC),
-    Mutation("atomic", "storage/atomic.py", "lock.acquire(timeout=0)", "lock", "tests/studies/test_framework.py", "second_is_refused"),
-    Mutation("atomic", "storage/atomic.py", "            beside.unlink()", "            pass", ATOMIC),
-    # models of strangers
-    Mutation("weights", "models/catalog/pretrained.py", "trust_remote_code=trust_remote_code", "trust_remote_code=True", FOLDERS, "code"),
-    Mutation("weights", "models/catalog/pretrained.py", "None if allow_pickle else True", "None", FOLDERS, "pickled"),
-    Mutation("weights", "models/catalog/pretrained.py", "if 8 + length + max(ends, default=0) != size:", "if False:", FOLDERS, "cut_short"),
-    # what files name: code, and addresses
-    Mutation("code", UNTRUSTED, "if name not in self.code:", "if False:", NAMES, "project_only or no_flag"),
-    Mutation("code", UNTRUSTED, "        _check_own(module, where=where)\n", "", NAMES, "project_only"),
-    Mutation("code", UNTRUSTED, 'getattr(function, "__module__", None) != module', "False", NAMES, "project_only"),
-    Mutation("addresses", UNTRUSTED, "if name not in self.models and not here:", "if False:", NAMES, "others_asked"),
-    Mutation("addresses", ADDRESS, 'if scheme != "https" and not is_loopback(host):', "if False:", NAMES, "key_goes"),
-    Mutation("addresses", ADDRESS, "if not (secret.isascii() and secret.isprintable()):", "if False:", NAMES, "other_characters"),
-    # which weights they are
-    Mutation("identity", WEIGHTS, "if [_state(folder) for folder in folders] != before:", "if False:", IDENTITY, "while_it_is_read"),
-    Mutation("identity", WEIGHTS, "found |= {shard for shard in shards if (folder / shard).is_file()}", "pass", IDENTITY, "any_byte"),
-    Mutation("identity", WEIGHTS, 'if shard.is_absolute() or ".." in shard.parts:', "if False:", IDENTITY, "outside"),
-    Mutation("adapters", LOADER, "if kind not in _MERGED:", "if False:", ADAPTERS, "cannot_be_merged"),
-    Mutation("adapters", LOADER, "if value and key not in _UNDERSTOOD", "if False", ADAPTERS, "cannot_be_merged"),
-    Mutation("adapters", LOADER, "in _FROM_BASE and not exact:", "in _FROM_BASE and False:", ADAPTERS, "needs_float32"),
-    # plans and gates
-    Mutation("plans", PLAN, "if planned[name] != done[name]:", "if False:", PLANS, "not_as_planned"),
-    Mutation("plans", PLAN, "elif _labels_sha256(audit.source) != self.labels_sha256:", "elif False:", PLANS, "labels"),
-    Mutation("plans", PLAN, "        if before is not None:", "        if False:", PLANS, "another_plan"),
-    Mutation("gates", SILENCE, "        if self.groups:", "        if False:", GATE, "does_not_answer"),
-    Mutation("gates", SILENCE, "if high >= row.margin:", "if False:", GATE, "does_not_answer"),
-    Mutation("gates", GATED_ROW, "    if high < margin:", "    if True:", GATE, "margin"),
-    # numbers that cannot be
-    Mutation("imports", LOG, "if total > 1 + _ROUNDING:", "if False:", HARNESS, "cannot_be"),
-    # what has no end, and what is paid for
-    Mutation("endless", UNTRUSTED, 'if isinstance(item, str) and "\\0" in item:', "if False:", FILES, "NUL or no_file_is_called"),
-    Mutation("endless", LOADER, "limit is not None and not -1 <= value <= limit:", "False:", INPUTS, "odd_model_folder_is_one_line"),
-    Mutation("endless", REPLY, "if any(len(text) > LONGEST_TOKEN * (tokens + 1) for text in texts):", "if False:", INPUTS, "no_longer_than"),
-    Mutation("paid", USAGE, "0 <= count <= _MAX_TOKENS", "0 <= count", INPUTS, "count_of_tokens"),
-    Mutation("paid", USAGE, "type(count) is int and 0 <= count", "type(count) is int and count", INPUTS, "count_of_tokens"),
-    Mutation("paid", "storage/resumable.py", "if type(n) is int and 0 <= n < 1 << 63", "if True", "tests/storage/test_resumable.py", "used"),
-    # what is written over
-    Mutation("outputs", "storage/atomic.py", "if target.is_file() and any(", "if False and any(", OUTPUTS, "did_not_write or not_replaced"),
-    Mutation("outputs", "storage/atomic.py", "target.stat().st_size and _kind(target) != _kind(beside):", "False:", OUTPUTS, "did_not_write"),
-    Mutation("outputs", "storage/atomic.py", "if path.exists() and not path.is_file() and not path.is_dir():", "if False:", OUTPUTS, "pipe"),
-)  # fmt: skip
+"""pytest cannot rewrite the assertions of packages that are there already, and need not."""
 
 
 def main() -> None:
@@ -179,58 +56,87 @@ def main() -> None:
     parser.add_argument(
         "--first", type=int, default=0, help="number of the first mutation"
     )
-    given = parser.parse_args()
+    parser.add_argument(
+        "--check", action="store_true", help="run nothing: can each still be made?"
+    )
+    options = parser.parse_args()
     chosen = [
-        one
-        for one in MUTATIONS[given.first :]
-        if not given.guard or one.guard in given.guard
+        mutation
+        for mutation in MUTATIONS[options.first :]
+        if not options.guard or mutation.guard in options.guard
     ]
+    if options.check:
+        stale = stale_mutations(chosen)
+        print(json.dumps({"mutations": len(chosen), "stale": stale}, indent=1))
+        sys.exit(1 if stale else 0)
+    started = time.monotonic()
+    survivors = survivors_of(chosen)
+    counts = {
+        "mutations": len(chosen),
+        "noticed": len(chosen) - len(survivors),
+        "survivors": survivors,
+        "seconds": round(time.monotonic() - started),
+    }
+    print(json.dumps(counts, indent=1))
+    sys.exit(1 if survivors else 0)
+
+
+def stale_mutations(mutations: Sequence[Mutation]) -> list[str]:
+    """Return why mutations cannot be made any more, of those that cannot."""
+    reasons = [mutation.stale() for mutation in mutations]
+    return [reason for reason in reasons if reason]
+
+
+def survivors_of(mutations: Sequence[Mutation]) -> list[str]:
+    """Return the mutations that all of their tests pass."""
     load_packages()
-    begun, noticed, survivors = time.monotonic(), 0, []
+    survivors: list[str] = []
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder, "src")
         shutil.copytree(
             ROOT / "src", copy, ignore=shutil.ignore_patterns("__pycache__")
         )
-        for one in chosen:
-            if found := mutated(one, copy):
-                noticed += 1
-                print(f"{one.guard}: noticed: {found}", file=sys.stderr, flush=True)
+        for mutation in mutations:
+            failed = first_failure(mutation, copy)
+            if failed:
+                print(f"{mutation.guard}: noticed: {failed}", file=sys.stderr)
             else:
-                survivors.append(f"{one.guard}: {one.file}: {one.old!r} -> {one.new!r}")
-                print(f"SURVIVOR {survivors[-1]}", file=sys.stderr, flush=True)
-    counts = {"mutations": len(chosen), "noticed": noticed, "survivors": survivors}
-    print(json.dumps({**counts, "seconds": round(time.monotonic() - begun)}, indent=1))
-    sys.exit(1 if survivors else 0)
+                survivors.append(str(mutation))
+                print(f"SURVIVOR {mutation}", file=sys.stderr)
+    return survivors
 
 
-def mutated(one: Mutation, copy: Path) -> str:
-    """The first test that fails on the mutated copy; "" if none does."""
-    file = copy / "clinometer" / one.file
-    sound = file.read_text(encoding="utf-8")
-    if sound.count(one.old) != 1:
-        raise SystemExit(
-            f"{one.file}: expected {one.old!r} once, found it {sound.count(one.old)} times"
-        )
-    file.write_text(sound.replace(one.old, one.new), encoding="utf-8")
+def first_failure(mutation: Mutation, copy: Path) -> str:
+    """Return the first test that fails on the mutated copy; "" if none does."""
+    reason = mutation.stale()
+    if reason:
+        raise SystemExit(reason)
+    package = copy / "clinometer"
+    file = package / mutation.file
+    sound = mutation.source(package)
+    file.write_text(sound.replace(mutation.old, mutation.new), encoding="utf-8")
+    arguments = mutation.tests.split()
+    if mutation in ESTIMATORS:
+        arguments.append(str(file))  # its doctests
+    if mutation.only:
+        arguments += ["-k", mutation.only]
     try:
-        status, said = tested(
-            [one.tests, *(["-k", one.only] if one.only else [])], copy
-        )
+        status, output = run_tests(arguments, copy)
     finally:
         file.write_text(sound, encoding="utf-8")
     if status == 0:
         return ""
-    failed = [
-        line for line in said.splitlines() if line.startswith(("FAILED", "ERROR"))
+    failures = [
+        line for line in output.splitlines() if line.startswith(("FAILED", "ERROR"))
     ]
-    if status != 1 or not failed:
-        raise SystemExit(f"{one.tests} -k {one.only!r}: pytest {status}: {said[-600:]}")
-    return failed[0].partition(" - ")[0].removeprefix("FAILED ")
+    if status != 1 or not failures:
+        raise SystemExit(f"{' '.join(arguments)}: pytest {status}: {output[-600:]}")
+    return failures[0].partition(" - ")[0].removeprefix("FAILED ")
 
 
-def tested(chosen: list[str], copy: Path) -> tuple[int, str]:
-    """Status and output of pytest on the copy, in a fork that has other people's packages."""
+def run_tests(arguments: Sequence[str], copy: Path) -> tuple[int, str]:
+    """Return the status and the output of pytest on the copy, in a fork that has other people's
+    packages."""
     with tempfile.TemporaryFile("w+") as output:
         child = os.fork()
         if not child:
@@ -242,19 +148,19 @@ def tested(chosen: list[str], copy: Path) -> tuple[int, str]:
             os.environ["PYTHONPATH"] = f"{copy}{os.pathsep}{ROOT}"
             status = 70
             try:
-                status = int(pytest.main([*HOW, *chosen]))
+                status = int(pytest.main([*PYTEST_OPTIONS, *arguments]))
             except BaseException:
                 traceback.print_exc()
             finally:
                 sys.stdout.flush()
                 os._exit(status)
-        _, ended = os.waitpid(child, 0)
+        _, wait_status = os.waitpid(child, 0)
         output.seek(0)
-        return os.waitstatus_to_exitcode(ended), output.read()
+        return os.waitstatus_to_exitcode(wait_status), output.read()
 
 
 def load_packages() -> None:
-    """What the tests import of others, once for all of them."""
+    """Import the packages that the tests need, once for all of them."""
     for name in PACKAGES:
         with contextlib.suppress(ImportError):
             importlib.import_module(name)

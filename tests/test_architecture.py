@@ -42,6 +42,7 @@ ABOUT_THE_WHOLE = {
     "test_action",
     "test_api",
     "test_architecture",
+    "test_benchmarks",
     "test_ci",
     "test_components",
     "test_docs",
