@@ -18,6 +18,7 @@ from clinometer.display.numbers import money
 from clinometer.errors import ClinometerError, SettingsError, Unmeasurable
 from clinometer.models import ModelSpec
 from clinometer.models.prices import is_paid
+from clinometer.models.providers import HOSTED_NAMES
 from clinometer.runs import AuditSettings, Run, audit
 from clinometer.runs.audit import default_folder
 from clinometer.runs.cost import Cost
@@ -38,7 +39,7 @@ def audit_command(
     models: list[str] | None = options.argument(
         "MODEL...",
         "smollm2, pocket:NAME, reference:unbiased|stereotyped|random, a folder, a .gguf file, a "
-        "Hugging Face id, openai/NAME, anthropic/NAME, azure/NAME, mistral/NAME, gemini/NAME, "
+        f"Hugging Face id, {HOSTED_NAMES}, "
         "openai:URL#MODEL, or an application: app:package.module:function, http:FILE.toml.",
         None,
     ),

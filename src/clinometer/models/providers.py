@@ -84,6 +84,9 @@ _ALL_PROVIDERS = (
 PROVIDERS = {provider.name: provider for provider in _ALL_PROVIDERS}
 """Every provider by its name."""
 
+HOSTED_NAMES = ", ".join(f"{name}/NAME" for name in PROVIDERS)
+"""How hosted models are typed, in help texts and errors."""
+
 
 def hosted(name: str) -> tuple[Provider, str] | None:
     """Return the provider and its model, of a name such as openai/gpt-4.1; None for another name.

@@ -13,7 +13,7 @@ from urllib.parse import unquote
 from clinometer.errors import ModelNotFound
 from clinometer.extras import DISTRIBUTION, install_command
 from clinometer.models.options import LOAD_KEYS, LoadOptions
-from clinometer.models.providers import hosted
+from clinometer.models.providers import HOSTED_NAMES, hosted
 from clinometer.settings import values_from_texts, with_settings
 
 REFERENCE_MODELS = ("unbiased", "stereotyped", "random")
@@ -107,9 +107,9 @@ class ModelSpec:
         if is_odd or not name:
             raise ModelNotFound(
                 f"model {name!r}: expected {EMBEDDED}, reference:NAME, pocket:NAME, a folder, a "
-                ".gguf file, a Hugging Face id, openai/NAME, anthropic/NAME, azure/NAME, "
-                "mistral/NAME, gemini/NAME, openai:URL#MODEL, app:package.module:function or "
-                "http:FILE.toml; 'clinometer list models' lists what is available locally"
+                f".gguf file, a Hugging Face id, {HOSTED_NAMES}, openai:URL#MODEL, "
+                "app:package.module:function or http:FILE.toml; "
+                "'clinometer list models' lists what is available locally"
             )
         return cls(name, ModelSource.HUB, name)
 
