@@ -87,16 +87,16 @@ GUARDS = (
     Mutation("keys", ADDRESS, "if provider.owns(host):", "if True:", NAMES, "key_goes"),
     Mutation("keys", ADDRESS, "if parts.username or parts.password or parts.query:", "if False:", ADDRESSES, "address_that_is_none"),
     # damage
-    Mutation("damage", "storage/parquet_parts.py", 'sound = file.stem.rpartition("-")[2] == digest_of(data)', "sound = True", "tests/storage/test_parquet_parts.py"),
-    Mutation("damage", "storage/parquet_parts.py", "if digest_of(data) != record.tables.get(name):", "if False:", "tests/runs/test_audit_resume.py", "bit_flip_in_a_table"),
+    Mutation("damage", "storage/parquet_parts.py", "is_sound = digest == digest_of(data)", "is_sound = True", "tests/storage/test_parquet_parts.py"),
+    Mutation("damage", "storage/result_folder.py", "if digest_of(data) != record.tables.get(name):", "if False:", "tests/runs/test_audit_resume.py", "bit_flip_in_a_table"),
     # work that is resumed
-    Mutation("resumed", "storage/resumable.py", "elif changed := differences(before, identity):", "elif changed := []:", "tests/storage/test_resumable.py", "same_work"),
-    Mutation("resumed", "storage/resumable.py", "                    os.fsync(stream.fileno())\n", "", "tests/storage/test_resumable.py", "row"),
-    Mutation("resumed", "storage/resumable.py", "stream.truncate(len(whole))", "pass", "tests/storage/test_resumable.py", "row"),
+    Mutation("resumed", "storage/resumable.py", "changed = differences(earlier, identity)", "changed = []", "tests/storage/test_resumable.py", "same_work"),
+    Mutation("resumed", "storage/lines.py", "                    os.fsync(stream.fileno())\n", "", "tests/storage/test_lines.py", "row"),
+    Mutation("resumed", "storage/lines.py", "stream.truncate(len(whole_lines))", "pass", "tests/storage/test_lines.py", "row"),
     # files on the disk
-    Mutation("atomic", "storage/atomic.py", "os.fsync(written.fileno())", "pass", ATOMIC),
+    Mutation("atomic", "storage/atomic.py", "os.fsync(stream.fileno())", "pass", ATOMIC),
     Mutation("atomic", "storage/atomic.py", "lock.acquire(timeout=0)", "lock", "tests/studies/test_framework.py", "second_is_refused"),
-    Mutation("atomic", "storage/atomic.py", "            beside.unlink()", "            pass", ATOMIC),
+    Mutation("atomic", "storage/atomic.py", "            temporary.unlink()", "            pass", ATOMIC),
     # models of strangers
     Mutation("weights", "models/catalog/pretrained.py", "trust_remote_code=trust_remote_code", "trust_remote_code=True", FOLDERS, "code"),
     Mutation("weights", "models/catalog/pretrained.py", "None if allow_pickle else True", "None", FOLDERS, "pickled"),
@@ -130,9 +130,9 @@ GUARDS = (
     Mutation("endless", REPLY, "if any(len(text) > LONGEST_TOKEN * (tokens + 1) for text in texts):", "if False:", INPUTS, "no_longer_than"),
     Mutation("paid", USAGE, "0 <= count <= _MAX_TOKENS", "0 <= count", INPUTS, "count_of_tokens"),
     Mutation("paid", USAGE, "type(count) is int and 0 <= count", "type(count) is int and count", INPUTS, "count_of_tokens"),
-    Mutation("paid", "storage/resumable.py", "if type(n) is int and 0 <= n < 1 << 63", "if True", "tests/storage/test_resumable.py", "used"),
+    Mutation("paid", "storage/reply_log.py", "is_count = type(count) is int and 0 <= count < 1 << 63", "is_count = True", "tests/storage/test_reply_log.py", "used"),
     # what is written over
-    Mutation("outputs", "storage/atomic.py", "if target.is_file() and any(", "if False and any(", OUTPUTS, "did_not_write or not_replaced"),
-    Mutation("outputs", "storage/atomic.py", "            and _kind(target) != _kind(beside)\n", "            and False\n", OUTPUTS, "did_not_write"),
+    Mutation("outputs", "storage/atomic.py", "if _is_of_a_run(target):", "if False:", OUTPUTS, "did_not_write or not_replaced"),
+    Mutation("outputs", "storage/atomic.py", "if has_content and _kind(target) != _kind(temporary):", "if False:", OUTPUTS, "did_not_write"),
     Mutation("outputs", "storage/atomic.py", "if path.exists() and not path.is_file() and not path.is_dir():", "if False:", OUTPUTS, "pipe"),
 )  # fmt: skip

@@ -118,7 +118,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
     """What takes long and is seldom what is tested, for a test with all its fixtures: a table that
     does not fit its record is looked at again for three seconds, as a writer may be at work."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("clinometer.storage.parquet_parts._LOOKS_S", (0.0, 0.01))
+        patch.setattr("clinometer.storage.result_folder.READING_PAUSES_S", (0.0, 0.01))
         return (yield)
 
 

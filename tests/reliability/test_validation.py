@@ -31,7 +31,7 @@ from clinometer.reliability.validation import (
     validate,
 )
 from clinometer.statistics.arrays import FloatArray
-from clinometer.storage.resumable import ModelRecord
+from clinometer.storage.record import ModelRecord
 
 
 def validated(clinometer: Clinometer, *arguments: Any) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from clinometer.errors import RunError
 from clinometer.measure import Preferences
 from clinometer.report import write_report
 from clinometer.runs import Run, RunFolder, audit
-from clinometer.storage.parquet_parts import _LOOKS_S
+from clinometer.storage.result_folder import READING_PAUSES_S
 
 
 @pytest.fixture
@@ -225,7 +225,9 @@ def test_ten_readers_never_see_half_a_run(
 ) -> None:
     """The writer scores, measures with one criterion after the other, and starts over; a reader
     gets a run that belongs together, or a line that says it is not finished."""
-    monkeypatch.setattr("clinometer.storage.parquet_parts._LOOKS_S", _LOOKS_S)
+    monkeypatch.setattr(
+        "clinometer.storage.result_folder.READING_PAUSES_S", READING_PAUSES_S
+    )
     out, over = tmp_path / "run", threading.Event()
     seen: list[float] = []
     reported: set[float] = set()

@@ -159,7 +159,7 @@ def test_every_byte_of_a_file_counts(
     cache: Cache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int
 ) -> None:
     """Compared with the parts digested one after another; each part's first and last byte."""
-    monkeypatch.setattr("clinometer.storage.cache._PART", 1024)
+    monkeypatch.setattr("clinometer.storage.cache.DIGEST_PART", 1024)
     content = np.random.default_rng(0).bytes(size)
     file = tmp_path / "weights"
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -16,13 +14,8 @@ from clinometer.errors import ContextError, InputError, RunError
 from clinometer.reliability.run import ReliabilityFolder
 from clinometer.runs import RunFolder
 from clinometer.storage import resumable
-from clinometer.storage.resumable import (
-    Lines,
-    ReplyLog,
-    Resumable,
-    part_of,
-    store_as_they_come,
-)
+from clinometer.storage.lines import Lines
+from clinometer.storage.resumable import Resumable, part_of, store_as_they_come
 
 #: Every kind of work that can be resumed, as made by a process that knows the same path.
 KINDS: dict[str, Callable[[Path], Resumable]] = {
@@ -182,98 +175,3 @@ def test_progress_of_a_part_counts_in_the_whole() -> None:
     second(2, 10)
     assert seen == [(12, 30)]
     assert part_of(None, 0, 1) is None
-
-
-# --- .jsonl files ---------------------------------------------------------------------------------
-
-
-def taken(path: Path | None, ids: list[str]) -> list[str]:
-    """Make what is missing; returns the ids that were made."""
-    made: list[str] = []
-    with Lines(path, {"seed": 0}).resumed() as lines:
-        for name in ids:
-            if name not in lines.rows:
-                made.append(name)
-        rows = lines.take(
-            ({"id": name, "text": "a\u2028b"} for name in made), ids, None
-        )
-    assert [row["id"] for row in rows] == ids
-    assert all(row["text"] == "a\u2028b" for row in rows)
-    return made
-
-
-def test_rows_are_kept_with_every_character_and_only_the_rest_is_made(
-    tmp_path: Path,
-) -> None:
-    out = tmp_path / "points.jsonl"
-    assert taken(out, ["1", "2"]) == ["1", "2"]
-    assert taken(out, ["1", "2", "3"]) == ["3"]
-    assert {p.name for p in tmp_path.iterdir()} == {"points.jsonl", "points.json"}
-    assert taken(None, ["1"]) == ["1"]
-
-
-def test_rows_are_on_the_disk_before_they_count(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """At the moment of a sync the file has the row, and nobody has been told of it."""
-    out, lines = tmp_path / "points.jsonl", Lines(tmp_path / "points.jsonl", {})
-    at_sync: list[tuple[int, int]] = []
-    real = os.fsync
-
-    def sync(descriptor: int) -> None:
-        if (
-            os.path.samestat(os.fstat(descriptor), out.stat())
-            if out.exists()
-            else False
-        ):
-            at_sync.append((out.read_bytes().count(b"\n"), len(lines.rows)))
-        real(descriptor)
-
-    monkeypatch.setattr(os, "fsync", sync)
-    with lines.resumed():
-        lines.take(({"id": name} for name in "ab"), ["a", "b"], None)
-    assert at_sync == [(1, 0), (2, 1)]
-
-
-def test_a_half_written_row_is_made_again(tmp_path: Path) -> None:
-    out = tmp_path / "points.jsonl"
-    taken(out, ["1", "2"])
-    whole = out.read_bytes()
-    for cut in range(len(whole) // 2 + 1, len(whole)):
-        out.write_bytes(whole[:cut])
-        assert taken(out, ["1", "2"]) == ["2"]
-        assert out.read_bytes() == whole
-
-
-def test_a_damaged_row_is_named_by_its_line(tmp_path: Path) -> None:
-    out = tmp_path / "points.jsonl"
-    taken(out, ["1"])
-    with out.open("ab") as file:
-        file.write(b"{}\n")
-    with pytest.raises(RunError, match=r"line 2 .*--fresh"):
-        taken(out, ["1"])
-
-
-# --- replies --------------------------------------------------------------------------------------
-
-
-def test_what_was_used_is_known_after_a_kill(tmp_path: Path) -> None:
-    used = {"tokens": 0}
-    log = ReplyLog(tmp_path / "replies.jsonl", lambda: used)
-    for number in range(3):
-        used["tokens"] += 5
-        log.put("Is water wet?", number, "Yes.")  # no close: a kill comes
-    with log.file.open("a", encoding="utf-8") as stream:
-        for odd in (
-            {"tokens": True},
-            {"tokens": 10**31},
-            {"tokens": -1},
-            {"tokens": "9"},
-            5,
-        ):
-            stream.write(json.dumps(["key", 0, "x", odd]) + "\n")
-        stream.write('["key", 1, "cut o')
-    again = ReplyLog(log.file)
-    assert again.used == {"tokens": 15}
-    assert again.get("Is water wet?", 2) == "Yes."
-    log.close()

@@ -61,7 +61,7 @@ def test_a_column_that_is_there_twice_is_refused(
     """Only the last would be read: a group that differs in the first would be alike for all."""
     path = tmp_path / f"t.{kind}"
     if kind == "large.parquet":
-        monkeypatch.setattr("clinometer.storage.rows._WHOLE", 0)
+        monkeypatch.setattr("clinometer.storage.rows.MOST_WHOLE", 0)
     if kind.endswith("parquet"):
         columns = [pa.array(["a"]), pa.array(["b"])]
         pq.write_table(pa.Table.from_arrays(columns, names=["group", "group"]), path)
@@ -79,7 +79,7 @@ def test_a_large_table_is_read_in_parts_that_fit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """References to one long text are small in the file and in a part, until they are decoded."""
-    monkeypatch.setattr("clinometer.storage.rows._WHOLE", 0)
+    monkeypatch.setattr("clinometer.storage.rows.MOST_WHOLE", 0)
     rows = [*ROWS, {"id": "c", "text": None}]
     pq.write_table(pa.Table.from_pylist(rows), tmp_path / "t.parquet", row_group_size=1)
     assert list(read_rows(tmp_path / "t.parquet")) == rows

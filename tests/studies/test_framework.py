@@ -21,7 +21,7 @@ from clinometer.report.export import to_latex, to_markdown
 from clinometer.runs import AuditSettings, Run, audit
 from clinometer.runs.folder.record import ContextsRecord, RunRecord, TopicRecord
 from clinometer.storage.atomic import only_writer
-from clinometer.storage.resumable import ModelRecord
+from clinometer.storage.record import ModelRecord
 from clinometer.studies import framework as frame
 from clinometer.studies.alignment import alignment_findings, alignment_plan
 from clinometer.studies.figures import figures_findings

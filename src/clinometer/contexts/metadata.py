@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from clinometer.storage.resumable import RecordPart
+from clinometer.storage.record import RecordPart
 
 
 class DrawRecord(RecordPart):

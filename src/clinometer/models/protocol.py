@@ -18,7 +18,7 @@ from clinometer.topics import Prompt
 
 if TYPE_CHECKING:
     from clinometer.models.client.client import Client
-    from clinometer.storage.resumable import ReplyLog
+    from clinometer.storage.reply_log import ReplyLog
 
 
 @dataclass(frozen=True)

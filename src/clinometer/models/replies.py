@@ -51,7 +51,7 @@ from clinometer.readouts.tables import (
     TextTable,
 )
 from clinometer.statistics.arrays import FloatArray, IntArray
-from clinometer.storage.resumable import ReplyLog
+from clinometer.storage.reply_log import ReplyLog
 from clinometer.storage.untrusted import Allowed
 from clinometer.topics import Prompt, Topic
 

@@ -28,7 +28,8 @@ from clinometer.reliability.statement import (
     merge,
 )
 from clinometer.settings import SEED, check_settings, option
-from clinometer.storage.resumable import Lines, Progress
+from clinometer.storage.lines import Lines
+from clinometer.storage.resumable import Progress
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc, Token

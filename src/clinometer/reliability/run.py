@@ -26,8 +26,9 @@ from clinometer.reliability.findings import ReliabilityFinding, run_findings
 from clinometer.reliability.score import RankAgreement
 from clinometer.statistics.arrays import IntArray
 from clinometer.statistics.estimate import Estimate
-from clinometer.storage.parquet_parts import Parts, ResultFolder, digest_of, sound
-from clinometer.storage.resumable import FolderRecord, ModelRecord, RecordPart
+from clinometer.storage.parquet_parts import Parts, digest_of, sound
+from clinometer.storage.record import FolderRecord, ModelRecord, RecordPart
+from clinometer.storage.result_folder import ResultFolder
 from clinometer.storage.untrusted import folder_name
 
 if TYPE_CHECKING:

@@ -58,10 +58,9 @@ from clinometer.settings import (
 )
 from clinometer.statistics.arrays import FloatArray, IntArray
 from clinometer.storage.parquet_parts import digest_of
+from clinometer.storage.record import SCHEMA_VERSION, ModelRecord
 from clinometer.storage.resumable import (
     FLUSH_S,
-    SCHEMA_VERSION,
-    ModelRecord,
     Progress,
     differences,
     part_of,

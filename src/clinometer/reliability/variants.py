@@ -38,7 +38,8 @@ from clinometer.reliability.blanks import NOUNS, MadeRows, parse
 from clinometer.reliability.statement import Blanks, Refused, Statement
 from clinometer.settings import COUNT, SEED, TEMPERATURE, check_settings, option
 from clinometer.statistics.arrays import FloatArray
-from clinometer.storage.resumable import Lines, Progress
+from clinometer.storage.lines import Lines
+from clinometer.storage.resumable import Progress
 from clinometer.storage.rows import need_columns, read_rows
 from clinometer.topics import Prompt
 from clinometer.topics.prompt import english_article

@@ -11,7 +11,7 @@ from clinometer.runs.folder.folder import RunFolder
 from clinometer.runs.folder.record import ProtocolRecord, RunRecord, added
 from clinometer.runs.placebo import FOLDER as PLACEBO
 from clinometer.runs.protocol import ProtocolFile
-from clinometer.storage.resumable import ReplyLog
+from clinometer.storage.reply_log import ReplyLog
 
 
 @dataclass(frozen=True, eq=False)

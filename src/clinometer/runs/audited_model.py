@@ -20,7 +20,7 @@ from clinometer.models import (
 from clinometer.models.background import prefetch
 from clinometer.models.replies import ReadoutQuery, ReplyScorer, open_reader
 from clinometer.runs.folder.record import added
-from clinometer.storage.resumable import ReplyLog
+from clinometer.storage.reply_log import ReplyLog
 from clinometer.topics import Prompt
 
 

@@ -19,7 +19,7 @@ from clinometer.models.options import KINDS
 from clinometer.runs.audited_model import AuditedModel
 from clinometer.runs.folder.record import versions
 from clinometer.storage.cache import Cache
-from clinometer.storage.resumable import ModelRecord
+from clinometer.storage.record import ModelRecord
 from clinometer.topics import Prompt
 
 SCORING = 1

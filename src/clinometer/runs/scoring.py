@@ -21,12 +21,8 @@ from clinometer.runs.folder.folder import RunFolder
 from clinometer.runs.folder.record import CacheRecord, RunRecord, added
 from clinometer.runs.score_cache import ScoreCache
 from clinometer.runs.scores import PreferenceTable
-from clinometer.storage.resumable import (
-    FLUSH_S,
-    ModelRecord,
-    Progress,
-    store_as_they_come,
-)
+from clinometer.storage.record import ModelRecord
+from clinometer.storage.resumable import FLUSH_S, Progress, store_as_they_come
 
 LOOKED_UP_AT_A_TIME = 16_384
 """Cells that are looked up in the cache at a time."""

@@ -15,10 +15,30 @@ from platformdirs import user_cache_path
 
 from clinometer.errors import InputError
 
+FILE_STARTS = (
+    b"<!doctype html",
+    b"<svg",
+    b"\x89png",
+    b"\x89hdf",
+    b"cdf",
+    b"par1",
+    b"\x1f\x8b",
+    b"{",
+    b"#",
+    b"|",
+    b"%",
+    b"\\",
+    b"---",
+)
+"""The first bytes by which a kind of file is recognised; a table is known by its first column."""
+
+RUN_SUFFIXES = {".json", ".jsonl", ".parquet"}
+"""Endings of the files that a run folder consists of."""
+
 
 @contextlib.contextmanager
 def replacing(path: Path, *, error: type[InputError] = InputError) -> Iterator[Path]:
-    """A temporary path next to `path`; what is written to it becomes `path` when the block ends.
+    """Yield a temporary path next to `path`; what is written there becomes `path` at the end.
 
     An error inside the block leaves `path` as it was, and so does a power cut: the content is on
     the disk before the name is. A folder in its place and a failing disk raise `error` with one
@@ -28,95 +48,97 @@ def replacing(path: Path, *, error: type[InputError] = InputError) -> Iterator[P
         raise error(
             f"{path}: expected a file to write, found a folder; name a file in it"
         )
-    beside = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp")
+    suffix = f"{os.getpid()}-{secrets.token_hex(4)}.tmp"
+    temporary = path.with_name(f".{path.name}.{suffix}")
     try:
-        yield beside
-        with beside.open(
-            "r+b"
-        ) as written:  # else some file systems write the new name first
-            os.fsync(written.fileno())
-        os.replace(beside, path)  # noqa: PTH105  (atomic on every platform, and says so)
+        yield temporary
+        # Synchronised first: some file systems would otherwise write the new name first.
+        with temporary.open("r+b") as stream:
+            os.fsync(stream.fileno())
+        os.replace(temporary, path)  # noqa: PTH105  (atomic on every platform, and says so)
     except OSError as exc:
         reason = exc.strerror or str(exc)
         raise error(f"{path}: cannot be written: {reason}") from exc
     finally:
         with contextlib.suppress(OSError):
-            beside.unlink()
-
-
-#: How files begin that can be told from others by it; a table is known by its first column.
-_BEGINNINGS = (b"<!doctype html", b"<svg", b"\x89png", b"\x89hdf", b"cdf", b"par1", b"\x1f\x8b",
-               b"{", b"#", b"|", b"%", b"\\", b"---")  # fmt: skip
-#: Endings of the files that a run folder consists of.
-_OF_RUNS = {".json", ".jsonl", ".parquet"}
+            temporary.unlink()
 
 
 @contextlib.contextmanager
 def output_file(path: Path, *, error: type[InputError] = InputError) -> Iterator[Path]:
-    """`replacing` for a file that the user named with --out.
+    """Yield a temporary path like `replacing`, for a file that the user named with --out.
 
     A pipe or a device is written to and a link is followed; neither is replaced. A file of a run
     folder, or one that this program would not write, is kept: it may have been named by mistake.
     """
     if path.exists() and not path.is_file() and not path.is_dir():
         with tempfile.TemporaryDirectory() as folder:
-            yield (content := Path(folder) / f"content{path.suffix}")
+            content = Path(folder) / f"content{path.suffix}"
+            yield content
             try:
                 with path.open("wb") as sink:
                     sink.write(content.read_bytes())
             except OSError as exc:
-                raise error(
-                    f"{path}: cannot be written: {exc.strerror or exc}"
-                ) from exc
+                reason = exc.strerror or exc
+                raise error(f"{path}: cannot be written: {reason}") from exc
         return
     target = path.resolve() if path.is_symlink() else path
-    folders = target.absolute().parents[:3] if target.suffix in _OF_RUNS else ()
-    if target.is_file() and any((folder / "run.json").is_file() for folder in folders):
+    if _is_of_a_run(target):
         raise error(
             f"{path}: is a file of a run folder, which would be lost; name another file"
         )
     _clear_stale(target)
-    with replacing(target, error=error) as beside:
-        yield beside
-        if (
-            target.is_file()
-            and target.stat().st_size
-            and _kind(target) != _kind(beside)
-        ):
+    with replacing(target, error=error) as temporary:
+        yield temporary
+        has_content = target.is_file() and target.stat().st_size > 0
+        if has_content and _kind(target) != _kind(temporary):
             raise error(
                 f"{path}: exists, and is not what this command writes; delete it, or name another "
                 "file"
             )
 
 
+def _is_of_a_run(target: Path) -> bool:
+    """Return whether a file exists and lies in a run folder, up to three levels deep."""
+    if target.suffix not in RUN_SUFFIXES or not target.is_file():
+        return False
+    folders = target.absolute().parents[:3]
+    return any((folder / "run.json").is_file() for folder in folders)
+
+
 def _clear_stale(target: Path) -> None:
-    """Remove what writers of the same file left behind when they were killed."""
+    """Remove the temporary files that writers of the same file left when they were killed."""
     for stale in target.parent.glob(f".{glob.escape(target.name)}.*-*.tmp"):
-        number = stale.name.rpartition(".tmp")[0].rpartition(".")[2].partition("-")[0]
+        suffix = stale.name.rpartition(".tmp")[0].rpartition(".")[2]
+        process = suffix.partition("-")[0]
         with contextlib.suppress(OSError, ValueError):
             try:
-                os.kill(int(number), 0)
+                os.kill(int(process), 0)
             except ProcessLookupError:
                 stale.unlink()
 
 
 def _kind(file: Path) -> bytes:
+    """Return what tells the kind of a file: its first bytes, or the first column of a table."""
     with file.open("rb") as stream:
         head = stream.read(200).removeprefix(b"\xef\xbb\xbf").lower()
-    line = head.split(b"\n")[0].split(b",")[0]
-    return next(
-        (beginning for beginning in _BEGINNINGS if head.startswith(beginning)), line
-    )
+    for start in FILE_STARTS:
+        if head.startswith(start):
+            return start
+    return head.split(b"\n")[0].split(b",")[0]
 
 
 @contextlib.contextmanager
 def only_writer(
     path: Path, lock_file: Path, *, error: type[InputError] = InputError
 ) -> Iterator[None]:
-    """Exclusive right to write `path`; raises if another process has it, ends with the process. A
-    folder made for the lock goes with it if nothing else was written there."""
+    """Hold the exclusive right to write `path`; raise if another process has it.
+
+    The right ends with the process. A folder made for the lock goes with it if nothing else was
+    written there.
+    """
     lock = FileLock(lock_file)
-    new = not lock_file.parent.exists()
+    is_new_folder = not lock_file.parent.exists()
     try:
         lock_file.parent.mkdir(parents=True, exist_ok=True)
         lock.acquire(timeout=0)
@@ -135,13 +157,15 @@ def only_writer(
         # before it was removed notices (filelock checks that the file it locked still has a name).
         with contextlib.suppress(OSError):
             lock_file.unlink()
-            if new:
+            if is_new_folder:
                 lock_file.parent.rmdir()
         lock.release()
 
 
 def cache_folder() -> Path:
-    """Where this machine keeps what is expensive to compute again: $CLINOMETER_CACHE, or the
-    platform's folder."""
+    """Return where this machine keeps what is expensive to compute again.
+
+    It is $CLINOMETER_CACHE, or the platform's folder.
+    """
     chosen = os.environ.get("CLINOMETER_CACHE")
     return Path(chosen) if chosen else user_cache_path("clinometer")

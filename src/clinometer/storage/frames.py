@@ -23,11 +23,11 @@ def write_frame(frame: pd.DataFrame, path: Path) -> None:
     """Write a table as csv or parquet, depending on the file's suffix."""
     if path.suffix not in {".csv", ".parquet"}:
         raise TableError(f"{path}: expected a file name that ends in .csv or .parquet")
-    with output_file(path) as unfinished:
+    with output_file(path) as temporary:
         if path.suffix == ".csv":
-            unfinished.write_text(csv_text(frame), encoding="utf-8")
+            temporary.write_text(csv_text(frame), encoding="utf-8")
         else:
-            frame.to_parquet(unfinished, index=False)
+            frame.to_parquet(temporary, index=False)
 
 
 def rows_by_id(path: Path, *columns: str) -> dict[str, Row]:

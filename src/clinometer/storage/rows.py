@@ -27,14 +27,22 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 
-#: Of a larger Parquet file only so many rows are held at once.
-_BATCH, _WHOLE = 10_000, 64 << 20
-_SEPARATORS = {";": "semicolons", "\t": "tabs"}
+MOST_WHOLE = 64 << 20
+"""Bytes of a Parquet file that is read whole."""
+
+BATCH_ROWS = 10_000
+"""Rows of a larger Parquet file that are held at once."""
+
+WRONG_SEPARATORS = {";": "semicolons", "\t": "tabs"}
+"""What stands between columns instead of commas -> its name."""
+
+FORMULA = re.compile("'*[=+\\-@\t\r]")
+"""How a cell begins that a spreadsheet takes for a formula."""
 
 
 @contextmanager
 def reading(path: Path | str, error: type[InputError]) -> Iterator[None]:
-    """What goes wrong with a file, as one line that names it; errors of ours pass as they are."""
+    """Raise one line that names the file for what goes wrong with it; errors of ours pass."""
     try:
         yield
     except InputError:
@@ -46,17 +54,21 @@ def reading(path: Path | str, error: type[InputError]) -> Iterator[None]:
             f"{path}: expected UTF-8, found other bytes; save the file as UTF-8"
         ) from exc
     except (OSError, EOFError, ValueError, csv.Error) as exc:
-        why = " ".join(str(getattr(exc, "strerror", None) or exc).split())
-        raise error(f"{path}: cannot be read: {why[:160]}") from exc
+        message = str(getattr(exc, "strerror", None) or exc)
+        reason = " ".join(message.split())[:160]
+        raise error(f"{path}: cannot be read: {reason}") from exc
 
 
 def read_rows(
     path: Path, *, most: int = MOST_TEXT, loose: bool = False
 ) -> Iterator[Row]:
-    """Every row of a table, also packed as .gz or .zst; the end of its name decides its format.
+    """Yield every row of a table, also packed as .gz or .zst; the end of its name decides its
+    format.
 
-    most    bytes of a text, unpacked
-    loose   whether JSON may hold NaN, as other tools write it
+    Args:
+        path: the file.
+        most: bytes of a text, unpacked.
+        loose: whether JSON may hold NaN, as other tools write it.
     """
     name = path.name.removesuffix(".gz").removesuffix(".zst").lower()
     if name.endswith((".jsonl", ".ndjson")):
@@ -64,11 +76,11 @@ def read_rows(
             yield row
         return
     with reading(path, TableError):
-        if name.endswith(".parquet") and path.stat().st_size < _WHOLE:
+        if name.endswith(".parquet") and path.stat().st_size < MOST_WHOLE:
             yield from read_parquet(path, most=min(most, MOST_TABLE)).to_pylist()
             return
         if name.endswith(".parquet"):
-            for part in parquet_parts(path, _BATCH):
+            for part in parquet_parts(path, BATCH_ROWS):
                 yield from part.to_pylist()
             return
         with open_text(path, most=most) as stream:
@@ -77,16 +89,18 @@ def read_rows(
             header = reader.fieldnames or ()
             check_header(path, reader.line_num, header)
             for row in reader:
-                yield {
-                    c: without_quote(v) if isinstance(v, str) else v
-                    for c, v in row.items()
-                }
+                yield {name: _unquoted(value) for name, value in row.items()}
+
+
+def _unquoted(value: Any) -> Any:
+    """Return a cell without the quote of `no_formula`; a row may also have lists or no value."""
+    return without_quote(value) if isinstance(value, str) else value
 
 
 def check_header(path: Path, line: int, header: Sequence[str]) -> None:
     """Raise for names that no table has, or that something else than a comma separates."""
     check_columns(header)
-    for separator, name in _SEPARATORS.items():
+    for separator, name in WRONG_SEPARATORS.items():
         if len(header) == 1 and separator in header[0]:
             raise TableError(
                 f"{path}: line {line}: expected commas between columns, found {name}; save it with "
@@ -98,12 +112,12 @@ def need_columns(path: Path, rows: Sequence[Row], columns: Sequence[str]) -> Non
     """Raise if a column is missing, and name it."""
     if not rows:
         raise TableError(f"{path}: expected at least one row, found none")
-    missing = [c for c in columns if c not in rows[0]]
+    missing = [name for name in columns if name not in rows[0]]
     if missing:
-        found = [str(c) for c in rows[0]]
+        present = [str(name) for name in rows[0]]
         raise TableError(
-            f"{path}: expected a column {missing[0]!r}, found {', '.join(found)}"
-            f"{closest(missing[0], found)}"
+            f"{path}: expected a column {missing[0]!r}, found {', '.join(present)}"
+            f"{closest(missing[0], present)}"
         )
 
 
@@ -121,64 +135,58 @@ def need_unique_ids(path: Path, ids: Sequence[str]) -> None:
 def json_lines(
     path: Path, *, most: int = MOST_TEXT, loose: bool = False
 ) -> Iterator[tuple[str, Row]]:
-    """The object on each line of a file that is not blank, after the name of its place for
-    errors."""
+    """Yield (place, object) of each line of a file that is not blank; errors name the place."""
     with reading(path, TableError), open_text(path, most=most) as stream:
         for number, line in enumerate(stream, start=1):
             if not line.strip():
                 continue
-            where = f"{path}: line {number}"
+            place = f"{path}: line {number}"
             try:
                 row = parse_json(line, loose=loose)
             except ValueError as exc:
-                raise TableError(f"{where}: not valid JSON: {exc}") from exc
+                raise TableError(f"{place}: not valid JSON: {exc}") from exc
             if not isinstance(row, dict):
-                found = line.strip()[:40]
-                raise TableError(f"{where}: expected a JSON object, found {found!r}")
-            yield where, row
-
-
-# --- For spreadsheets ---------------------------------------------------------------------------
-
-
-#: How a cell begins that a spreadsheet takes for a formula.
-_FORMULA = re.compile("'*[=+\\-@\t\r]")
+                start = line.strip()[:40]
+                raise TableError(f"{place}: expected a JSON object, found {start!r}")
+            yield place, row
 
 
 def no_formula(value: object) -> object:
-    """A text that a spreadsheet would run as a formula gets a quote before it.
+    """Return a cell with a quote before it if a spreadsheet would run it as a formula.
 
     >>> no_formula("=1+1"), no_formula("-1.5"), no_formula("")
     ("'=1+1", '-1.5', '')
     """
-    if isinstance(value, str) and _FORMULA.match(value) and not is_number(value):
+    if isinstance(value, str) and FORMULA.match(value) and not is_number(value):
         return "'" + value
     return value
 
 
 def csv_text(frame: pd.DataFrame) -> str:
-    """A table as csv, with nothing in its cells or its head that a spreadsheet would run.
+    """Return a table as csv, with nothing in its cells or its head that a spreadsheet would run.
 
     >>> import pandas as pd
     >>> csv_text(pd.DataFrame({"=1+1": ["@SUM(A1)", "-1.5"]}))
     "'=1+1\\n'@SUM(A1)\\n-1.5\\n"
     """
-    guarded = frame.map(no_formula).set_axis(list(map(no_formula, frame)), axis=1)
+    headings = [no_formula(heading) for heading in frame]
+    guarded = frame.map(no_formula).set_axis(headings, axis=1)
     # A carriage return is between quotes only where lines end with one; alone it begins a row.
-    return str(guarded.to_csv(index=False, lineterminator="\r\n")).replace("\r\n", "\n")
+    text = str(guarded.to_csv(index=False, lineterminator="\r\n"))
+    return text.replace("\r\n", "\n")
 
 
 def without_quote(text: str) -> str:
-    """What `no_formula` was given.
+    """Return the text that `no_formula` was given.
 
     >>> without_quote("'=1+1"), without_quote("'tis"), without_quote("''=")
     ('=1+1', "'tis", "'=")
     """
-    return text[1:] if text.startswith("'") and _FORMULA.match(text) else text
+    return text[1:] if text.startswith("'") and FORMULA.match(text) else text
 
 
 def is_number(text: str) -> bool:
-    """Whether a text is a finite number."""
+    """Return whether a text is a finite number."""
     try:
         return math.isfinite(float(text))
     except ValueError:

@@ -160,7 +160,7 @@ def test_a_file_is_read_again_only_after_it_was_written(
     assert len(read) == 2 * n_files, (
         "written so short ago that a further write may not show"
     )
-    monkeypatch.setattr(cache, "_SETTLED_NS", -(10**12))
+    monkeypatch.setattr(cache, "SETTLED_NS", -(10**12))
     revision(folder)
     read.clear()
     assert revision(folder) == first

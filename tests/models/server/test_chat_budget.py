@@ -14,7 +14,7 @@ from tests.models.server.http import JsonHandler, Server
 
 from clinometer.errors import ModelError
 from clinometer.models import LoadOptions, SampleOptions, ServerOptions, open_model
-from clinometer.storage.resumable import ReplyLog
+from clinometer.storage.reply_log import ReplyLog
 from clinometer.topics import Prompt
 
 #: Of a token, and what is paid at most: 2,000 tokens.

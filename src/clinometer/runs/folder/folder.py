@@ -20,8 +20,9 @@ import pyarrow as pa
 from clinometer.models import WordScores
 from clinometer.runs.folder.record import RunRecord
 from clinometer.runs.folder.score_table import Scored, score_table, scores_of
-from clinometer.storage.parquet_parts import Parts, ResultFolder
-from clinometer.storage.resumable import ReplyLog
+from clinometer.storage.parquet_parts import Parts
+from clinometer.storage.reply_log import ReplyLog
+from clinometer.storage.result_folder import ResultFolder
 
 
 class RunFolder(ResultFolder[RunRecord]):

@@ -34,7 +34,7 @@ from clinometer.models.prices import Price
 from clinometer.runs.cost import Cost
 from clinometer.runs.settings import AuditSettings
 from clinometer.statistics.estimate import Estimate
-from clinometer.storage.resumable import (
+from clinometer.storage.record import (
     SCHEMA_VERSION,
     FolderRecord,
     ModelRecord,
