@@ -21,7 +21,9 @@ import numpy as np
 import pandas as pd
 
 from clinometer.bridges.mapping import load_mapping
-from clinometer.bridges.replies import ReplyTable, import_replies, reply_rows
+from clinometer.bridges.replies import import_replies
+from clinometer.bridges.reply_files import reply_rows
+from clinometer.bridges.reply_table import ReplyTable
 from clinometer.display.text import plain_records
 from clinometer.measure.components import CellMoments, Components, Deviations
 from clinometer.runs import AuditSettings, Run
@@ -52,8 +54,8 @@ def plain_differences(table: ReplyTable) -> pd.DataFrame:
                 (
                     place.model,
                     axis,
-                    place.edit or place.place.group,
-                    place.place.context,
+                    place.edit or place.cell.group,
+                    place.cell.context,
                     mean,
                 )
             )
