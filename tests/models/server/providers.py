@@ -18,6 +18,8 @@ from typing import Any
 
 from tests.models.server.http import JsonHandler, Server
 
+from clinometer.models.server.wire.formats import WIRE_FORMATS
+
 Body = dict[str, Any]
 Refusal = tuple[int, Any]
 Refuse = Callable[[Body], Refusal | None]
@@ -317,9 +319,10 @@ class ProviderServer(Server):
 
     @property
     def base(self) -> str:
-        return self.url + self.kind.path.removesuffix("/chat/completions").removesuffix(
-            "/messages"
-        )
+        base = self.kind.path
+        for wire in WIRE_FORMATS.values():
+            base = base.removesuffix(f"/{wire.path('')}")
+        return self.url + base
 
     @property
     def model(self) -> str:

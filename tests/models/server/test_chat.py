@@ -35,6 +35,7 @@ from clinometer.models.client.client import Client
 from clinometer.models.client.failures import BudgetReached
 from clinometer.models.server.chat import LISTED, ChatEndpoint
 from clinometer.models.server.first_tokens import word_bounds
+from clinometer.models.server.request import CONTENT
 from clinometer.models.server.sampler import ServerSampler
 from clinometer.reliability import Statement
 from clinometer.reliability.blanks import ATTEMPTS, PointSettings, propose_points
@@ -257,9 +258,7 @@ def test_a_hosted_model_is_audited_with_no_flag_but_model_and_topic(
     assert record.usage["retried"] == 0
     # what was sent is what run.json says, but for the content and the seed
     sent = server.answered[-1]
-    assert {k for k in sent if k not in ("model", "messages", "system")} == set(
-        request["sent"]
-    )
+    assert sent.keys() - set(CONTENT) == set(request["sent"])
     assert all(v == sent[k] for k, v in request["sent"].items() if "seed" not in k)
     assert request["answered_by"] == [sent["model"]]
     assert not (folder / "replies.jsonl").exists()  # the scores hold them
