@@ -24,6 +24,7 @@ from clinometer.studies.fix import (
     Fix,
     irrelevant,
     read_fix,
+    read_fixes,
     vector_file,
     with_controls,
 )
@@ -104,6 +105,58 @@ def test_fixes_are_read_as_they_are_typed(tmp_path: Path) -> None:
     for wrong in ("prefix:", "adapter", "steer:middle", "system:no-such-file"):
         with pytest.raises(SettingsError):
             read_fix(wrong)
+
+
+def test_fixes_of_one_short_name_get_long_ones(tmp_path: Path) -> None:
+    for folder in ("x", "y"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "fair.txt").write_text(f"Be {folder}.", encoding="utf-8")
+    long = "Be fair to all of them, whoever they are and wherever they come from, "
+    typed = ["run:x/rw", "run:y/rw", "run:z"]
+    typed += [f"system:{tmp_path}/{folder}/fair.txt" for folder in ("x", "y")]
+    typed += [f"prefix:{long}{end}" for end in ("today", "always")]
+    fixes = read_fixes(typed)
+    assert [fix.name for fix in fixes[:3]] == ["run x/rw", "run y/rw", "run z"]
+    assert len({fix.name for fix in fixes}) == len(typed)
+    prompts = [fix for fix in fixes if fix.kind != "run"]
+    plan = fixes_plan(
+        "pocket:gpt2-s", prompts, tmp_path, [(WORDS, SAID)], AuditSettings()
+    )
+    assert len({audit.folder for audit in plan.audits}) == 1 + 2 * len(prompts)
+
+
+@pytest.mark.parametrize(
+    "typed", [["si", "si"], ["run:x", "run:x"], ["adapter:a/b/c", "adapter:a-b/c"]]
+)
+def test_a_fix_is_named_once(typed: list[str]) -> None:
+    with pytest.raises(SettingsError, match="expected each fix once, found"):
+        read_fixes(typed)
+
+
+@pytest.mark.parametrize("text", ["", " \n", "Be fair. " * 200_000])
+def test_a_prompt_has_words_and_an_end(tmp_path: Path, text: str) -> None:
+    (tmp_path / "own.txt").write_text(text, encoding="utf-8")
+    with pytest.raises(SettingsError, match=r"own.txt: (expected a prompt|cannot be)"):
+        read_fix(f"system:{tmp_path / 'own.txt'}")
+
+
+def test_two_runs_of_one_folder_name_keep_their_own_numbers(
+    clinometer: Clinometer, planted: Path
+) -> None:
+    question = ["audit", "app:own_planted:decide", "--replies", 8]
+    fair = (planted / "planted.toml").read_text().replace("Case ", "FAIR Case ")
+    (planted / "fair.toml").write_text(fair, encoding="utf-8")
+    clinometer(*question, "--topic", "planted.toml", "--out", "x/rw")
+    clinometer(*question, "--topic", "fair.toml", "--out", "y/rw")
+    asked = ["study", "fixes", "run:x/rw", "--json", "--out", "out"]
+    for order in (["run:x/rw", "run:y/rw"], ["run:y/rw", "run:x/rw"]):
+        fixes = [part for fix in order for part in ("--fix", fix)]
+        found = clinometer(*asked, *fixes)
+        assert found.status == 0, found.err
+        table = json.loads(found.out)["tables"]["fixes"]
+        rows = {row["fix"]: row for row in table}
+        assert rows["run x/rw"]["Δ lean"] == 0
+        assert rows["run y/rw"]["Δ lean"] < 0
 
 
 def test_controls_are_as_long_and_say_nothing_about_people(tmp_path: Path) -> None:

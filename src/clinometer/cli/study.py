@@ -36,7 +36,7 @@ from clinometer.studies.cobias import (
 )
 from clinometer.studies.factors import factor_findings, read_factors
 from clinometer.studies.figures import figures_findings, leaning_findings
-from clinometer.studies.fix import read_fix
+from clinometer.studies.fix import read_fixes
 from clinometer.studies.fix_plan import fixes_plan
 from clinometer.studies.fix_preparation import prepare
 from clinometer.studies.fixes import fixes_findings
@@ -233,7 +233,7 @@ def fixes_command(
     Each fix and its control are asked what the base is asked. One verdict each, by rules with an
     error rate.
     """
-    fixes = [read_fix(text) for text in fix]
+    fixes = read_fixes(fix)
     folder = study.folder("fixes")
     facts = () if no_facts else read_facts()
     topic = load_topic(study.topic)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -34,6 +35,9 @@ PROMPTS = (SYSTEM, PREFIX)
 
 BASE = "base"
 """The label of the model that is fixed."""
+
+MOST_PROMPT = 1 << 20
+"""Bytes of a prompt: no model reads a longer one."""
 
 STRENGTHS = (-2, -1, 1, 2)
 """How many times a steering vector is added; 1 moves those who get least to those who get most."""
@@ -85,12 +89,52 @@ def read_fix(text: str) -> Fix:
             f"--fix: expected steer or steer:LAYER, a number; found {text!r}"
         )
     if kind == SYSTEM:
-        file = Path(value)
-        prompt = read_text(file, shown=value, kind="text", error=SettingsError)
-        return Fix(f"system {file.stem}", SYSTEM, prompt.strip())
+        return _read_system_prompt(value)
     if kind == PREFIX:
         return Fix(f"“{brief(value, 24)}”", PREFIX, value)
     return Fix(f"{kind} {Path(value).name}".strip(), kind, value)
+
+
+def _read_system_prompt(file: str) -> Fix:
+    """Read the system prompt in a file."""
+    text = read_text(
+        Path(file), shown=file, kind="text", error=SettingsError, most=MOST_PROMPT
+    )
+    prompt = text.strip()
+    if not prompt:
+        raise SettingsError(
+            f"--fix system:{file}: expected a prompt, found an empty file; write it there"
+        )
+    return Fix(f"system {Path(file).stem}", SYSTEM, prompt)
+
+
+def read_fixes(texts: Sequence[str]) -> list[Fix]:
+    """Read fixes as they are typed.
+
+    Results are told apart by the name of their fix: fixes of one short name get a long one, and
+    those of one long name are refused.
+    """
+    fixes = [read_fix(text) for text in texts]
+    times = Counter(fix.name for fix in fixes)
+    distinct: dict[str, Fix] = {}
+    for text, fix in zip(texts, fixes, strict=True):
+        if times[fix.name] > 1:
+            fix = replace(fix, name=_long_name(text))
+        # The control of an adapter has a folder of this name.
+        key = folder_name(fix.name) if fix.kind == ADAPTED else fix.name
+        if key in distinct:
+            raise SettingsError(
+                f"--fix: expected each fix once, found {brief(fix.name, 80)!r} twice; "
+                "leave one out, or rename its file or folder"
+            )
+        distinct[key] = fix
+    return list(distinct.values())
+
+
+def _long_name(text: str) -> str:
+    """Return the name of a fix with all of its path or text."""
+    kind, _, value = text.partition(":")
+    return f"“{value}”" if kind == PREFIX else f"{kind} {value}".strip()
 
 
 def irrelevant(words: int) -> str:

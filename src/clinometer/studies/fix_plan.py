@@ -17,7 +17,7 @@ from clinometer.models.catalog.spec import APPLICATIONS
 from clinometer.models.options import AUTOMATIC_REPLIES
 from clinometer.runs import AuditSettings
 from clinometer.settings import with_settings
-from clinometer.storage.untrusted import folder_name
+from clinometer.storage.untrusted import folder_name, folder_names
 from clinometer.studies.fix import (
     ADAPTED,
     BASE,
@@ -76,11 +76,12 @@ def fixes_plan(
         asked.insert(0, Fix(BASE, MODEL, model))
 
     in_chat = settings.load.chat or served
+    folders = folder_names(fix.name for fix in asked)
     audits = []
     for fix in asked:
         # A control is asked about the first topic alone.
         for audit in of_base[:1] if fix.of else of_base:
-            folder = f"{folder_name(fix.name)}-{folder_name(audit.role)}"
+            folder = f"{folders[fix.name]}-{folder_name(audit.role)}"
             labelled = replace(audit, label=fix.name, folder=folder)
             audits.append(_with_fix(labelled, fix, out, in_chat=in_chat))
     return Plan("fixes", audits)
