@@ -100,6 +100,14 @@ def test_reference_is_aligned_and_sums_to_one_exactly() -> None:
         ),
         ({"attributes": {"a": ("x", " x"), "b": ("y",)}}, "'x' is listed twice"),
         ({"attributes": {"a": (" ",), "b": ("y",)}}, r"attributes\.a: expected a text"),
+        (
+            {"attributes": {"a": ("x", "y"), "b": ("z",), "c": ("y", "x")}},
+            r"attributes\.c: expected words that tell it from attributes\.a",
+        ),
+        (
+            {"attributes": {"a": ("caf\u00e9",), "b": ("cafe\u0301", "tea")}},
+            r"attributes\.b: .* of attributes\.a in another Unicode form",
+        ),
         ({"attributes": {"a": ("[X]",), "b": ("y",)}}, r"expected no \[X\] or \[Y\]"),
         ({"attributes": {" ": ("x",), "b": ("y",)}}, "a name for each category"),
         ({"reference": (1.0,)}, "expected 2 numbers"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
@@ -61,7 +62,10 @@ def _check_no_group_twice(groups: Sequence[Group]) -> None:
 def checked_attributes(
     attributes: Mapping[str, Sequence[str]],
 ) -> dict[str, tuple[str, ...]]:
-    """Return the words by category: two categories or more, none empty, no word twice in one."""
+    """Return the words by category: two categories or more, none empty, no word twice in one.
+
+    A word may stand in several categories, but not all words of one in another.
+    """
     if len(attributes) < 2:
         raise TopicError(
             f"attributes: expected at least two categories, found {len(attributes)}; "
@@ -74,7 +78,35 @@ def checked_attributes(
                 f"attributes: expected a name for each category, found {category!r}"
             )
         checked[category] = _checked_words(words, place=f"attributes.{category}")
+    _check_one_form(checked)
+    _check_told_apart(checked)
     return checked
+
+
+def _check_one_form(attributes: Mapping[str, Sequence[str]]) -> None:
+    """Refuse a word that stands twice, and differs in its Unicode form alone."""
+    written: dict[str, tuple[str, str]] = {}
+    for category, words in attributes.items():
+        for word in words:
+            composed = unicodedata.normalize("NFC", word)
+            first_word, first = written.setdefault(composed, (word, category))
+            if word != first_word:
+                raise TopicError(
+                    f"attributes.{category}: the word {word!r} is that of attributes.{first} in "
+                    "another Unicode form; write both alike"
+                )
+
+
+def _check_told_apart(attributes: Mapping[str, Sequence[str]]) -> None:
+    """Refuse two categories of the same words, which would always be as probable as each other."""
+    category_of: dict[frozenset[str], str] = {}
+    for category, words in attributes.items():
+        first = category_of.setdefault(frozenset(words), category)
+        if first != category:
+            raise TopicError(
+                f"attributes.{category}: expected words that tell it from attributes.{first}, "
+                "found the same ones; give each a word of its own"
+            )
 
 
 def _checked_words(words: Sequence[str], *, place: str) -> tuple[str, ...]:
