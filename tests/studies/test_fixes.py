@@ -11,8 +11,8 @@ import clinometer_pocket
 import numpy as np
 import pytest
 import torch
-from safetensors.torch import load_file
-from tests.command import Clinometer
+from safetensors.torch import load_file, save_file
+from tests.command import Clinometer, refused
 from tests.models.local.test_load_adapters import write_adapter
 
 from clinometer.contexts import ContextSet
@@ -157,6 +157,52 @@ def test_two_runs_of_one_folder_name_keep_their_own_numbers(
         rows = {row["fix"]: row for row in table}
         assert rows["run x/rw"]["Δ lean"] == 0
         assert rows["run y/rw"]["Δ lean"] < 0
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        ("missing", "expected base_model_name_or_path in its adapter_config.json"),
+        ("no config", "expected base_model_name_or_path in its adapter_config.json"),
+        ("no weights", "expected adapter_model.safetensors in it"),
+        ("empty weights", "expected weights in adapter_model.safetensors, found none"),
+        ("cut weights", "found one that is cut short or damaged"),
+    ],
+)
+def test_an_adapter_is_checked_before_anything_is_asked(
+    damage: str, message: str, clinometer: Clinometer, planted: Path
+) -> None:
+    adapter = planted / "adapter"
+    if damage != "missing":
+        base = clinometer_pocket.folder("gpt2-s")
+        write_adapter(adapter, base, "gpt2", base_model_name_or_path=str(base))
+    weights = adapter / "adapter_model.safetensors"
+    if damage == "no config":
+        (adapter / "adapter_config.json").unlink()
+    elif damage == "no weights":
+        weights.unlink()
+    elif damage == "empty weights":
+        save_file({}, weights)
+    elif damage == "cut weights":
+        weights.write_bytes(weights.read_bytes()[:-9])
+    fix = clinometer("study", "fixes", "pocket:gpt2-s", "--fix", "adapter:adapter")
+    assert fix.status in (2, 3)
+    assert message in fix.err.splitlines()[-1]
+    assert not (planted / "studies").exists()
+
+
+def test_what_cannot_be_steered_read_or_written_is_refused_before_anything_is_asked(
+    clinometer: Clinometer, planted: Path
+) -> None:
+    asked = ["study", "fixes", "reference:random", "--topic", "planted.toml"]
+    refused(clinometer(*asked, "--fix", "steer"), "expected a model on this machine")
+    refused(clinometer(*asked, "--fix", "run:nowhere"), "nowhere")
+    (planted / "file").write_text("occupied", encoding="utf-8")
+    clinometer("audit", *asked[2:], "--out", "base")
+    for out in ("file", "file/in"):
+        study = ["study", "fixes", "run:base", "--fix", "run:base", "--out", out]
+        found = clinometer(*study, "--json")
+        refused(found, f"{out}: cannot be written: ", "choose another place with --out")
 
 
 def test_controls_are_as_long_and_say_nothing_about_people(tmp_path: Path) -> None:

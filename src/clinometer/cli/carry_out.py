@@ -26,6 +26,7 @@ from clinometer.studies.framework import (
     Results,
     about,
     audit_all,
+    check_writable,
 )
 from clinometer.topics import load_topic
 
@@ -107,6 +108,7 @@ def carry_out(
     _show_plan(plan.to_dict(folder), output)
     if output.only_plan:
         return
+    check_writable(folder)
     if before is not None:
         before()
     audits = _audit_all(plan, folder, fresh=output.fresh)

@@ -13,9 +13,10 @@ from pathlib import Path
 from clinometer.contexts import ContextSet
 from clinometer.errors import SettingsError
 from clinometer.models import ModelSource, ModelSpec
+from clinometer.models.catalog.pretrained import check_adapter
 from clinometer.models.catalog.spec import APPLICATIONS
 from clinometer.models.options import AUTOMATIC_REPLIES
-from clinometer.runs import AuditSettings
+from clinometer.runs import AuditSettings, Run
 from clinometer.settings import with_settings
 from clinometer.storage.untrusted import folder_name, folder_names
 from clinometer.studies.fix import (
@@ -63,7 +64,7 @@ def fixes_plan(
     stored = model.startswith(f"{RUN}:")
     served = not stored and _is_served(model)
     for fix in fixes:
-        _check_fix(fix, model, stored=stored, served=served)
+        _check_fix(fix, model)
     if served and settings.load.sampled is None:
         settings = with_settings(settings, {"replies": AUTOMATIC_REPLIES})
 
@@ -92,14 +93,26 @@ def _is_served(model: str) -> bool:
     return ModelSpec.parse(model).place in (ModelSource.SERVER, *APPLICATIONS)
 
 
-def _check_fix(fix: Fix, model: str, *, stored: bool, served: bool) -> None:
-    """Refuse a fix that cannot be done to the model."""
+def _check_fix(fix: Fix, model: str) -> None:
+    """Refuse a fix that cannot be done to the model, or is not there, before anything is asked."""
+    stored = model.startswith(f"{RUN}:")
     if fix.kind in PROMPTS and stored:
         raise SettingsError(f"--fix {fix.name}: expected a model to ask, found {model}")
-    if fix.kind == STEER and (stored or served):
+    if fix.kind == STEER and (stored or not _has_weights_here(model)):
         raise SettingsError(
             f"--fix {fix.name}: expected a model on this machine, found {model}"
         )
+    if fix.kind == ADAPTED:
+        check_adapter(Path(fix.value))
+    if fix.kind == RUN:
+        Run.load(fix.value)
+
+
+def _has_weights_here(model: str) -> bool:
+    """Return whether a model is loaded on this machine: neither served, nor made of formulas."""
+    return not _is_served(model) and (
+        ModelSpec.parse(model).place is not ModelSource.REFERENCE
+    )
 
 
 def _audits_of_topics(

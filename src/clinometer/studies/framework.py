@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any, NamedTuple, TypeAlias
 
 import pandas as pd
@@ -272,7 +273,7 @@ class Findings:
             require("drawing charts", "vl_convert")
         except MissingExtra as error:
             missing = str(error)
-        out.mkdir(parents=True, exist_ok=True)
+        check_writable(out)
         with only_writer(out, out / ".lock", error=RunError):
             _remove_half_written(out)
             tables = out / "tables"
@@ -310,6 +311,18 @@ class Findings:
             first=True,
         )
         write_report(list(self.runs), file, extras=[study])
+
+
+def check_writable(out: Path) -> None:
+    """Make the folder of a study; refuse one that cannot be made or written to."""
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=out):
+            pass
+    except OSError as error:
+        raise RunError(
+            f"{out}: cannot be written: {error.strerror}; choose another place with --out"
+        ) from error
 
 
 def _remove_half_written(out: Path) -> None:

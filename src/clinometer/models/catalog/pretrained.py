@@ -304,6 +304,37 @@ def _not_understood(config: Any, *, exact: bool) -> str | None:
     return None
 
 
+def _adapter_weights(folder: Path) -> Path:
+    """Return the file with the weights of an adapter.
+
+    Without it peft would unpickle another file, or look for one on the hub.
+    """
+    weights = folder / "adapter_model.safetensors"
+    if not weights.is_file():
+        raise ModelNotFound(f"adapter {str(folder)!r}: expected {weights.name} in it")
+    return weights
+
+
+def check_adapter(folder: Path) -> None:
+    """Refuse an adapter that cannot be merged, as far as its files say so, before its base model is
+    loaded."""
+    adapter_base(folder)
+    _check_understood(folder, exact=True)
+    weights = _adapter_weights(folder)
+    try:
+        tensors = weights_header(weights)
+    except ValueError as error:
+        raise ModelError(
+            f"adapter {str(folder)!r}: expected a sound {weights.name}, found one that is cut "
+            "short or damaged; copy it again"
+        ) from error
+    if not tensors:
+        raise ModelError(
+            f"adapter {str(folder)!r}: expected weights in {weights.name}, found none; save it "
+            "again"
+        )
+
+
 def merged_adapter(model: Any, folder: Path) -> Any:
     """Return the model with the adapter of a peft folder merged into its weights.
 
@@ -313,10 +344,7 @@ def merged_adapter(model: Any, folder: Path) -> Any:
     require("a model with an adapter", "peft")
     import peft
 
-    weights = folder / "adapter_model.safetensors"
-    # Without it peft would unpickle another file, or look for one on the hub.
-    if not weights.is_file():
-        raise ModelNotFound(f"adapter {str(folder)!r}: expected {weights.name} in it")
+    weights = _adapter_weights(folder)
     _check_understood(folder, exact=str(model.dtype) == "torch.float32")
     try:
         with warnings.catch_warnings():
