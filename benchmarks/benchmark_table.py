@@ -25,7 +25,7 @@ from clinometer.reliability import (
     read_variants,
     score_reliability,
 )
-from clinometer.reliability.score import benchmark_tables
+from clinometer.reliability.benchmark_table import benchmark_tables
 
 #: File, and the paper's figure.
 PRINTED = {

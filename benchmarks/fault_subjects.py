@@ -228,8 +228,7 @@ def _small_parts() -> None:
 def _open_models_once() -> None:
     from clinometer.contexts.mining.languages.english.parser import open_parser
     from clinometer.models import open_model
-    from clinometer.reliability import scoring as taus
-    from clinometer.reliability import variants
+    from clinometer.reliability import taus, variants
 
     open_parser()  # cached: the forks share it
     opened = {
@@ -240,7 +239,7 @@ def _open_models_once() -> None:
     for module in (taus, variants):
         module.open_model = lambda name, **_: opened[name]
     module = taus
-    module._POOL = {"cpu": 4}
+    module.POOL_SIZES = {"cpu": 4}
     module.FLUSH_S = 0.0
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from clinometer.reliability.score import SamplingDistribution
+from clinometer.reliability.sampling import SamplingDistribution
 from clinometer.statistics.arrays import FloatArray
 
 SIZES = (4, 12, 20, 40)

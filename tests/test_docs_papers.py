@@ -89,7 +89,7 @@ EXACT = {
     "D.3; Table 8; Table 9": "contexts/test_builtin.py::test_tables_8_and_9_are_those_of_the_paper",
     "D.4": "studies/test_toxicity_finetune.py::test_a_step_takes_as_many_texts_as_the_papers",
     "3.3; Table 1; Figure 4": "reliability/test_agreement.py::test_table_1_of_the_paper",
-    "4; 4.1; 4.1.1; 4.1.2; Eq. 1": "reliability/test_score.py::test_pairwise_by_hand",
+    "4; 4.1; 4.1.1; 4.1.2; Eq. 1": "reliability/test_dissimilarity.py::test_pairwise_by_hand",
     "4.1.4; Eq. 3": "reliability/test_score.py::test_published_values_are_reproduced",
     "4.2; Eq. 4": "reliability/test_score.py::test_the_scores_of_the_paper_are_reproduced",
     "D.2": "reliability/test_score.py::test_alpha_of_the_ten_published_temperatures",

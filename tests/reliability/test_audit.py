@@ -21,7 +21,7 @@ from clinometer.reliability.audit import (
     audit_benchmark,
     changed_statements,
 )
-from clinometer.reliability.scoring import ReliabilitySettings
+from clinometer.reliability.settings import ReliabilitySettings
 from clinometer.reliability.variants import VariantSettings
 
 CROWS = """,sent_more,sent_less,stereo_antistereo,bias_type

@@ -23,7 +23,7 @@ from clinometer.reliability import (
     Statement,
     cobias,
     context_variance,
-    scoring,
+    taus,
 )
 from clinometer.reliability.statement import count_words, find_term
 from clinometer.runs import RunFolder
@@ -77,7 +77,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> ReliabilityRun:
 @pytest.fixture
 def no_model(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        scoring, "open_model", lambda *_, **__: pytest.fail("a model was opened")
+        taus, "open_model", lambda *_, **__: pytest.fail("a model was opened")
     )
 
 
@@ -176,7 +176,7 @@ def test_an_interrupted_run_resumes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: ReliabilityRun
 ) -> None:
     """Stopped in the middle: what was answered is kept, only the rest is asked."""
-    monkeypatch.setattr(scoring, "_POOL", {"cpu": 4})
+    monkeypatch.setattr(taus, "POOL_SIZES", {"cpu": 4})
 
     def stop(done: int, total: int) -> None:
         if done >= 8:

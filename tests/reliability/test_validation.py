@@ -18,7 +18,7 @@ import clinometer as cm
 from clinometer.errors import SettingsError, TableError
 from clinometer.reliability import ReliabilityRun, Statement
 from clinometer.reliability.ratings import Ratings, read_ratings, sentence_key
-from clinometer.reliability.run import ReliabilityRecord
+from clinometer.reliability.record import ReliabilityRecord
 from clinometer.reliability.validation import (
     ADDED,
     LENGTH,

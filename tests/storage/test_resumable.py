@@ -11,7 +11,7 @@ from tests.present import present
 
 from clinometer.contexts.mining.work_folder import WorkFolder
 from clinometer.errors import ContextError, InputError, RunError
-from clinometer.reliability.run import ReliabilityFolder
+from clinometer.reliability.folder import ReliabilityFolder
 from clinometer.runs import RunFolder
 from clinometer.storage import resumable
 from clinometer.storage.lines import Lines

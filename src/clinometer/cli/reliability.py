@@ -24,7 +24,7 @@ from clinometer.reliability.audit import (
     audit_benchmark,
 )
 from clinometer.reliability.benchmarks import sample_statements
-from clinometer.reliability.scoring import scoring_models
+from clinometer.reliability.settings import scoring_models
 from clinometer.reliability.variants import VariantSettings
 from clinometer.settings import option
 from clinometer.storage.frames import write_frame

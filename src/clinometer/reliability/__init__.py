@@ -6,7 +6,8 @@ Importing this package loads no model library; scoring does.
 from clinometer.reliability.benchmarks import load_statements
 from clinometer.reliability.run import ReliabilityRun
 from clinometer.reliability.score import cobias, context_variance, stability
-from clinometer.reliability.scoring import ReliabilitySettings, score_reliability
+from clinometer.reliability.scoring import score_reliability
+from clinometer.reliability.settings import ReliabilitySettings
 from clinometer.reliability.statement import (
     Blanks,
     Merged,

@@ -31,7 +31,8 @@ from clinometer.reliability.blanks import (
     propose_points,
 )
 from clinometer.reliability.run import ReliabilityRun
-from clinometer.reliability.scoring import ReliabilitySettings, score_reliability
+from clinometer.reliability.scoring import score_reliability
+from clinometer.reliability.settings import ReliabilitySettings
 from clinometer.reliability.statement import Statement, Versions
 from clinometer.reliability.variants import NO_FILLER, VariantSettings, make_variants
 from clinometer.storage.atomic import replacing

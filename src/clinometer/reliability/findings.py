@@ -17,7 +17,7 @@ from clinometer.statistics.estimate import Estimate
 if TYPE_CHECKING:
     import pandas as pd
 
-    from clinometer.reliability.run import ReliabilityRecord
+    from clinometer.reliability.record import ReliabilityRecord
 
 Sure = Literal["clear", "unclear", "cannot tell", "described"]
 

@@ -21,9 +21,11 @@ from clinometer.display.text import Plain
 from clinometer.errors import SettingsError, TableError
 from clinometer.extras import require
 from clinometer.reliability.findings import ReliabilityFinding, Sure, side
+from clinometer.reliability.folder import RANDOM_FOLDER
 from clinometer.reliability.ratings import HIGH_MEANS, Ratings, sentence_key
-from clinometer.reliability.run import RANDOM_FOLDER, ReliabilityRun
-from clinometer.reliability.scoring import ReliabilitySettings, score_reliability
+from clinometer.reliability.run import ReliabilityRun
+from clinometer.reliability.scoring import score_reliability
+from clinometer.reliability.settings import ReliabilitySettings
 from clinometer.reliability.statement import Statement, count_words
 from clinometer.statistics.arrays import FloatArray, IntArray
 from clinometer.statistics.estimate import Estimate

@@ -13,13 +13,9 @@ import pandas as pd
 from clinometer.display.numbers import between, counted, risk
 from clinometer.display.text import brief
 from clinometer.errors import ClinometerError
-from clinometer.reliability.run import (
-    RANDOM_FOLDER,
-    ReliabilityFolder,
-    ReliabilityRun,
-    run_folder,
-)
-from clinometer.reliability.score import benchmark_tables
+from clinometer.reliability.benchmark_table import benchmark_tables
+from clinometer.reliability.folder import RANDOM_FOLDER, ReliabilityFolder, run_folder
+from clinometer.reliability.run import ReliabilityRun
 from clinometer.report import charts
 from clinometer.report.document import asset, render_document
 from clinometer.report.export import write_as

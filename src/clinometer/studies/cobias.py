@@ -20,7 +20,8 @@ from scipy.special import fdtri
 from clinometer.errors import SettingsError
 from clinometer.measure import Estimate
 from clinometer.reliability import ReliabilitySettings, Statement, score_reliability
-from clinometer.reliability.score import Embed, growing_pairwise, mean_estimate
+from clinometer.reliability.dissimilarity import Embed, growing_pairwise
+from clinometer.reliability.score import mean_estimate
 from clinometer.reliability.statement import Versions
 from clinometer.reliability.variants import Makers, VariantSettings, make_variants
 from clinometer.report import Table, charts

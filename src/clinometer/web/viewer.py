@@ -31,7 +31,8 @@ from starlette.exceptions import HTTPException
 from clinometer import __version__
 from clinometer.errors import ClinometerError, RunError
 from clinometer.measure import Estimate
-from clinometer.reliability.run import ReliabilityFolder, ReliabilityRun
+from clinometer.reliability.folder import ReliabilityFolder
+from clinometer.reliability.run import ReliabilityRun
 from clinometer.report import tables
 from clinometer.report.cell_statistics import RunSummary
 from clinometer.report.document import asset
