@@ -26,7 +26,7 @@ from clinometer.topics import load_topic
 
 @dataclass(frozen=True)
 class Mining:
-    """`mine --shard RANK/TASKS`; afterwards `mine` writes the set.
+    """A step that is `mine --shard RANK/TASKS`; afterwards `mine` writes the set.
 
     >>> from clinometer.topics import load_topic
     >>> settings = MineSettings(topic=load_topic("gender"), sample=None)
@@ -44,13 +44,11 @@ class Mining:
 
 @dataclass(frozen=True)
 class Audits:
-    """Every model on every topic, each in a folder below `out` that `audit` would choose.
+    """A step that asks every model every topic, each in a folder below `out` that `audit` would
+    choose.
 
     A rank has every TASKS-th model, loads each once and asks it all topics. An audit that fails
     does not stop the others of its rank; its error is the rank's in the end.
-
-    contexts  of all topics, such as "wikipedia"; None: each topic's own
-    options   settings by name, as `audit` takes them
 
     >>> pipeline = [Audits(["gpt2", "gpt2-xl"], ["gender", "race"], "shared/runs", "wikipedia")]
     """
@@ -58,24 +56,28 @@ class Audits:
     models: Sequence[str]
     topics: Sequence[str | os.PathLike[str]]
     out: str | os.PathLike[str]
+
     contexts: str | None = None
+    """The contexts of all topics, such as "wikipedia"; None: each topic's own."""
+
     options: Mapping[str, Any] = field(default_factory=dict)
+    """Settings by name, as `audit` takes them."""
 
     def __call__(self, data: Any = None, rank: int = 0, world_size: int = 1) -> Any:
-        failed: ClinometerError | None = None
+        first_error: ClinometerError | None = None
         for model in Shard(rank, world_size).part(self.models):
             with loaded_once():
                 for topic in map(load_topic, self.topics):
-                    asked: Any = {
+                    settings: Any = {
                         "topic": topic,
                         "contexts": self.contexts,
                         **self.options,
                     }
                     try:
-                        folder = default_folder(Path(self.out), model, **asked)
-                        audit(ModelSpec.parse(model), out=folder, **asked)
+                        folder = default_folder(Path(self.out), model, **settings)
+                        audit(ModelSpec.parse(model), out=folder, **settings)
                     except ClinometerError as error:
-                        failed = failed or error
-        if failed is not None:
-            raise failed
+                        first_error = first_error or error
+        if first_error is not None:
+            raise first_error
         return data

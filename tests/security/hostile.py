@@ -15,7 +15,7 @@ from typing import Any
 from tests.models.server.http import Server
 
 from clinometer.bridges.imported import audited_elsewhere
-from clinometer.bridges.inspect import InspectAudit
+from clinometer.bridges.inspect_audit import InspectAudit
 from clinometer.contexts.load import default_contexts
 from clinometer.models import ModelInfo, WordReport
 from clinometer.models.replies import read_replies

@@ -5,7 +5,7 @@ inspect eval clinometer/audit -T topic=gender -T contexts=wikipedia -T replies=1
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 from inspect_ai import Epochs, Task, task
 from inspect_ai.dataset import MemoryDataset, Sample
@@ -13,7 +13,7 @@ from inspect_ai.model import ChatMessageUser, GenerateConfig
 from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, metric, scorer
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
-from clinometer.bridges.inspect import KEY, InspectAudit, ReplyReader, risks_of
+from clinometer.bridges.inspect_audit import KEY, InspectAudit, ReplyReader, risks_of
 from clinometer.measure.risks import MEASURES
 from clinometer.models.options import SampleOptions
 from clinometer.models.sampled import seed_for
@@ -23,14 +23,15 @@ from clinometer.topics import load_topic, parse_topic
 from clinometer.topics.load import choose_groups
 from clinometer.topics.toml_text import topic_text
 
-#: The value of a reply that is not one of the categories.
 NONE = "none"
+"""The value of a reply that is not one of the categories."""
 
-#: Providers that continue a text; the others take part in a conversation.
 COMPLETIONS = ("openai-api-completions", "vllm-completions")
-#: Providers whose servers know how not to cut off the tail of a distribution. Others refuse what
-#: they do not know.
+"""Providers that continue a text; the others take part in a conversation."""
+
 _UNCUT = (*COMPLETIONS, "openai-api", "vllm", "sglang", "llama-cpp-python")
+"""Providers whose servers know how not to cut off the tail of a distribution. Others refuse what
+they do not know."""
 
 
 @task
@@ -56,39 +57,42 @@ def audit(
         reply_tokens: tokens of a reply at most; as the topic says, or 8.
         seed: of the replies and of sampled contexts.
     """
-    asked = load_topic(topic)
+    subject = load_topic(topic)
     if groups is not None:  # -T groups=a,b is a list to Inspect, -T groups=a a text
-        asked = choose_groups(
-            asked, groups if isinstance(groups, str) else ",".join(groups)
-        )
-    chosen = resolve(
-        {"max_contexts": max_contexts, "seed": seed}, asked, contexts
-    ).contexts
-    if reply_tokens is None and asked.readout is not None:
-        reply_tokens = asked.readout.length
+        names = groups if isinstance(groups, str) else ",".join(groups)
+        subject = choose_groups(subject, names)
+    sampling = {"max_contexts": max_contexts, "seed": seed}
+    context_set = resolve(sampling, subject, contexts).contexts
+    if reply_tokens is None and subject.readout is not None:
+        reply_tokens = subject.readout.length
     options = SampleOptions(
         replies=replies, temperature=temperature, reply_tokens=reply_tokens, seed=seed
     )
-    made = InspectAudit(asked, chosen, options)
+    inspect_audit = InspectAudit(subject, context_set, options)
     samples = [
-        Sample(input=text, id=about["cell"] + 1, metadata=about)
-        for text, about in made.samples()
+        Sample(input=text, id=metadata["cell"] + 1, metadata=metadata)
+        for text, metadata in inspect_audit.samples()
     ]
-    reference = (
-        list(asked.reference) if isinstance(asked.reference, tuple) else asked.reference
-    )
+    reference = subject.reference
     return Task(
-        dataset=MemoryDataset(samples, name=f"{asked.name}-{made.contexts.name}"),
+        dataset=MemoryDataset(samples, name=f"{subject.name}-{context_set.name}"),
         solver=reply(
             seed=seed,
             temperature=temperature,
             reply_tokens=options.tokens,
-            question=asked.readout is not None,
+            question=subject.readout is not None,
         ),
-        scorer=readout(topic=topic_text(asked)),
-        metrics=[risks(categories=list(asked.categories), reference=reference)],
+        scorer=readout(topic=topic_text(subject)),
+        metrics=[
+            risks(
+                categories=list(subject.categories),
+                reference=list(reference)
+                if isinstance(reference, tuple)
+                else reference,
+            )
+        ],
         epochs=Epochs(replies),
-        metadata={KEY: made.metadata()},
+        metadata={KEY: inspect_audit.metadata()},
         version=1,
     )
 
@@ -104,11 +108,11 @@ def reply(
     `clinometer audit --replies`."""
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
-        text, provider = state.input_text, state.model.api
-        as_it_is = question or provider in COMPLETIONS
-        state.messages = [
-            ChatMessageUser(content=text if as_it_is else INSTRUCTION.format(text))
-        ]
+        text = state.input_text
+        provider = state.model.api
+        is_continued = not question and provider not in COMPLETIONS
+        content = INSTRUCTION.format(text) if is_continued else text
+        state.messages = [ChatMessageUser(content=content)]
         config = GenerateConfig(  # the model's own distribution, one seed a reply
             temperature=temperature,
             max_tokens=reply_tokens,
@@ -125,7 +129,7 @@ def reply(
 def risks(
     categories: list[str], reference: list[float] | Literal["group-mean"] | None = None
 ) -> Metric:
-    """R, bias risk and volatility risk of the replies, each with its 95 % interval.
+    """Return R, bias risk and volatility risk of the replies, each with its 95 % interval.
 
     `read` is the share of replies that are a category. Fewer than some 3 of them per cell have no
     risk that could be told from chance, and then there is no R.
@@ -133,36 +137,34 @@ def risks(
 
     def computed(scores: list[SampleScore]) -> dict[str, float]:
         replies = [
-            (
-                one.sample_metadata or {},
-                None if one.score.value == NONE else one.score.as_str(),
-            )
-            for one in scores
+            (sample.sample_metadata or {}, _category(sample)) for sample in scores
         ]
+        n_read = sum(category is not None for _, category in replies)
         report = risks_of(replies, categories, reference)
-        risks = (
-            {} if report is None else {name: report.summary[name] for name in MEASURES}
-        )
-        read = sum(category is not None for _, category in replies) / len(replies)
-        ends = {
-            f"{name}_{end}": value
-            for name, estimate in risks.items()
-            for end, value in (("low", estimate.low), ("high", estimate.high))
-            if value is not None
-        }
+        values: dict[str, float] = {}
+        ends: dict[str, float] = {}
+        if report is not None:
+            for name in MEASURES:
+                estimate = report.summary[name]
+                values[name] = estimate.value
+                if estimate.low is not None and estimate.high is not None:
+                    ends[f"{name}_low"] = estimate.low
+                    ends[f"{name}_high"] = estimate.high
         # The first five stand in the head of Inspect View.
-        return {
-            **{name: one.value for name, one in risks.items()},
-            "read": read,
-            **ends,
-        }
+        return {**values, "read": n_read / len(replies), **ends}
 
     return computed
 
 
+def _category(score: SampleScore) -> str | None:
+    """Return the category of a reply; None where it is none."""
+    return None if score.score.value == NONE else score.score.as_str()
+
+
 @scorer(metrics=[])
 def readout(topic: str) -> Scorer:
-    """The category of a reply, by the rules of a topic, which is given as the text of its file."""
+    """Score a reply with its category, by the rules of a topic, which is given as the text of its
+    file."""
     reader = ReplyReader(parse_topic(topic, where="the topic of the task"))
 
     async def score(state: TaskState, target: Target) -> Score:
@@ -171,7 +173,7 @@ def readout(topic: str) -> Scorer:
             group=state.metadata["group"],
             template=state.metadata["context"],
         )
-        about: dict[str, Any] = {} if category is not None else {"why": word}
-        return Score(value=category or NONE, answer=word, metadata=about or None)
+        why = None if category is not None else {"why": word}
+        return Score(value=category or NONE, answer=word, metadata=why)
 
     return score

@@ -29,6 +29,23 @@ from clinometer.storage.untrusted import parse_json, read_bytes
 
 TOOL = "lm-eval"
 
+_NAME = re.compile(
+    r"samples_(?P<task>.+)_(?P<date>\d{4}-\d\d-\d\dT[\d.-]+)\.jsonl(\.gz)?"
+)
+"""samples_TASK_DATE.jsonl; the date has dashes where others have colons."""
+
+_MOST = 16 << 30
+"""Bytes of a file of samples: they are read line by line."""
+
+_ROUNDING = 0.02
+"""How far probabilities may add up beyond 1: half precision."""
+
+_ENOUGH = 20
+"""This many answers that are all equally likely are no model's."""
+
+_UNKNOWN = "N/A"
+"""What the harness writes for a model that has no such thing."""
+
 
 def import_lm_eval(
     samples: str | Path,
@@ -40,7 +57,7 @@ def import_lm_eval(
     fresh: bool = False,
     **options: Any,
 ) -> Run:
-    """The run that a file samples_TASK_DATE.jsonl of `lm_eval --log_samples` holds.
+    """Return the run that a file samples_TASK_DATE.jsonl of `lm_eval --log_samples` holds.
 
     Args:
         samples: the file; results_DATE.json next to it names the model.
@@ -52,83 +69,90 @@ def import_lm_eval(
     """
     settings = with_settings(settings or AuditSettings(), options)
     path = Path(samples)
-    task, info, version = read_results(path, model=model)
-    source = import_record(path, TOOL, version=version, task=task)
-    if not isinstance(mapping, SampleMapping):
-        mapping = mapping_for(task) if mapping is None else load_mapping(mapping)
+    results = read_results(path, model=model)
+    source = import_record(path, TOOL, version=results.version, task=results.task)
+    if mapping is None:
+        mapping = mapping_for(results.task)
+    elif not isinstance(mapping, SampleMapping):
+        mapping = load_mapping(mapping)
     cells = SampleCells(mapping)
     for sample in read_samples(path):
         _add(sample, cells)
-    return measured_import(cells, info, source, settings, out=out, fresh=fresh)
+    return measured_import(cells, results.model, source, settings, out=out, fresh=fresh)
 
 
 def _add(sample: HarnessSample, cells: SampleCells) -> None:
-    fields, where, mapping = sample.fields, sample.where, cells.mapping
+    fields = sample.fields
+    where = sample.where
+    mapping = cells.mapping
     place = cells.place(fields, where=where)
     if place is None:
         return
     if mapping.category:
-        said = mapping.written(mapping.category, fields, where=where)
-        cells.add_answer(place, said, sample.log_probs[0])
+        category = mapping.written(mapping.category, fields, where=where)
+        cells.add_answer(place, category, sample.log_probs[0])
         return
-    log_probs: dict[str, list[float]] = {}
+    by_category: dict[str, list[float]] = {}
     for position, answer in enumerate(sample.answers):
-        category = mapping.category_of(answer, position, fields, where=where)
-        if category is not None:
-            log_probs.setdefault(category, []).append(sample.log_probs[position])
-    cells.add(
-        place, {c: float(np.logaddexp.reduce(logs)) for c, logs in log_probs.items()}
-    )
-
-
-#: samples_TASK_DATE.jsonl; the date has dashes where others have colons.
-_NAME = re.compile(
-    r"samples_(?P<task>.+)_(?P<date>\d{4}-\d\d-\d\dT[\d.-]+)\.jsonl(\.gz)?"
-)
-#: Bytes of a file of samples: they are read line by line.
-_MOST = 16 << 30
-#: How far probabilities may add up beyond 1: half precision.
-_ROUNDING = 0.02
-#: This many answers that are all equally likely are no model's.
-_ENOUGH = 20
-_UNKNOWN = "N/A"  # what the harness writes for a model that has no such thing
+        name = mapping.category_of(answer, position, fields, where=where)
+        if name is not None:
+            by_category.setdefault(name, []).append(sample.log_probs[position])
+    log_probs = {
+        name: float(np.logaddexp.reduce(logs)) for name, logs in by_category.items()
+    }
+    cells.add(place, log_probs)
 
 
 @dataclass(frozen=True)
 class HarnessSample:
-    """A document with the log-likelihood of each of its answers.
-
-    where    the line, for errors
-    fields   of the document, and doc_id
-    prompts  what each answer was asked after
-    """
+    """A document with the log-likelihood of each of its answers."""
 
     where: str
+    """The line, for errors."""
+
     fields: Mapping[str, Any]
+    """Those of the document, and doc_id."""
+
     prompts: tuple[str, ...]
+    """What each answer was asked after."""
+
     answers: tuple[str, ...]
     log_probs: tuple[float, ...]
 
 
+@dataclass(frozen=True)
+class HarnessResults:
+    """What a file of samples is of."""
+
+    task: str
+    model: ModelInfo
+
+    version: str
+    """The version of the harness."""
+
+
 def read_samples(path: Path) -> Iterator[HarnessSample]:
-    """Samples of the first filter; an invalid line is an error that names it."""
+    """Read the samples of the first filter; an invalid line is an error that names it."""
     first_filter: str | None = None
-    seen: dict[str, int] = {}
+    hashes: dict[str, int] = {}
     values: set[float] = set()
     n_values = 0
     for where, plain in json_lines(path, most=_MOST, loose=True):
         name = plain.get("filter", "")
-        first_filter = name if first_filter is None else first_filter
+        if first_filter is None:
+            first_filter = name
         if name != first_filter:
             continue
         sample = _sample(plain, where)
-        numbers, doc = hash(sample.log_probs), plain.get("doc_id")
-        if doc is not None and seen.setdefault(repr(doc), numbers) != numbers:
+        numbers = hash(sample.log_probs)
+        doc_id = plain.get("doc_id")
+        if doc_id is not None and hashes.setdefault(repr(doc_id), numbers) != numbers:
             raise TableError(
                 f"{where}: expected one set of numbers for each document, found another "
-                f"for doc_id {doc!r}; import one evaluation"
+                f"for doc_id {doc_id!r}; import one evaluation"
             )
-        values.update(sample.log_probs if len(values) < 2 else ())
+        if len(values) < 2:
+            values.update(sample.log_probs)
         n_values += len(sample.log_probs)
         yield sample
     if len(values) == 1 and n_values >= _ENOUGH:
@@ -138,39 +162,35 @@ def read_samples(path: Path) -> Iterator[HarnessSample]:
         )
 
 
-def read_results(path: Path, *, model: str | None = None) -> tuple[str, ModelInfo, str]:
-    """Task, model and version of the harness, as the name of a file of samples and the results next
-    to it tell them.
+def read_results(path: Path, *, model: str | None = None) -> HarnessResults:
+    """Read what the name of a file of samples and the results next to it tell.
 
     `model` overrides the name that the harness gives it.
     """
     name = _NAME.fullmatch(path.name)
-    task = (
-        name["task"] if name else path.name.partition(".")[0].removeprefix("samples_")
-    )
-    file = path.with_name(f"results_{name['date']}.json") if name else None
     plain: dict[str, Any] = {}
-    if file is not None and file.is_file():
-        with reading(file, TableError):
-            plain = _object(parse_json(read_bytes(file), loose=True))
+    if name is None:
+        task = path.name.partition(".")[0].removeprefix("samples_")
+    else:
+        task = name["task"]
+        file = path.with_name(f"results_{name['date']}.json")
+        if file.is_file():
+            with reading(file, TableError):
+                plain = _object(parse_json(read_bytes(file), loose=True))
     config = _object(plain.get("config"))
-    called = (
-        model
-        or plain.get("model_name")
-        or path.resolve().parent.name.replace("__", "/")
-    )
+    folder_name = path.resolve().parent.name.replace("__", "/")
     parameters = config.get("model_num_parameters")
+    if not isinstance(parameters, int) or parameters <= 0:
+        parameters = None
     info = ModelInfo(
-        name=str(called),
+        name=str(model or plain.get("model_name") or folder_name),
         kind=KIND,
         revision=_text(config.get("model_sha")) or _text(config.get("model_revision")),
         dtype=_text(config.get("model_dtype")).removeprefix("torch."),
         device=_text(config.get("device")),
-        parameters=parameters
-        if isinstance(parameters, int) and parameters > 0
-        else None,
+        parameters=parameters,
     )
-    return task, info, _text(plain.get("lm_eval_version"))
+    return HarnessResults(task, info, _text(plain.get("lm_eval_version")))
 
 
 def _sample(plain: Mapping[str, Any], where: str) -> HarnessSample:
@@ -183,34 +203,35 @@ def _sample(plain: Mapping[str, Any], where: str) -> HarnessSample:
     requests = [_listed(request)[:2] for request in _listed(plain["arguments"])]
     if any(len(request) < 2 or not isinstance(request[1], str) for request in requests):
         raise _not_likelihoods(where)
-    answers = tuple(answer for _, answer in requests)
     replies = _listed(plain.get("filtered_resps") or plain.get("resps"))
-    if len(replies) != len(answers) or not answers:
+    if len(replies) != len(requests) or not requests:
         raise TableError(
-            f"{where}: expected a response to each of {len(answers)} requests, found {len(replies)}"
+            f"{where}: expected a response to each of {len(requests)} requests, found "
+            f"{len(replies)}"
         )
-    found = HarnessSample(
+    sample = HarnessSample(
         where=where,
         fields={"doc_id": plain.get("doc_id"), **document},
         prompts=tuple(str(prompt) for prompt, _ in requests),
-        answers=answers,
+        answers=tuple(answer for _, answer in requests),
         log_probs=tuple(_log_prob(reply, where) for reply in replies),
     )
-    _check_possible(found)
-    return found
+    _check_possible(sample)
+    return sample
 
 
 def _check_possible(sample: HarnessSample) -> None:
     """Refuse a distribution that cannot be: after one prompt, answers of which none begins another
     exclude each other, so their probabilities add up to at most 1."""
-    together = sorted(
-        zip(sample.prompts, sample.answers, sample.log_probs, strict=True)
-    )
-    for _, some in groupby(together, itemgetter(0)):
-        total, last = 0.0, None
-        for _, answer, log_prob in some:  # what begins with another follows it
-            if last is None or not answer.startswith(last):
-                total, last = total + math.exp(log_prob), answer
+    rows = sorted(zip(sample.prompts, sample.answers, sample.log_probs, strict=True))
+    for _, rows_of_prompt in groupby(rows, itemgetter(0)):
+        total = 0.0
+        prefix = None
+        for _, answer, log_prob in rows_of_prompt:
+            # An answer that begins with another follows it.
+            if prefix is None or not answer.startswith(prefix):
+                total += math.exp(log_prob)
+                prefix = answer
         if total > 1 + _ROUNDING:
             raise TableError(
                 f"{sample.where}: expected answers with a probability of at most 1 together, found "
@@ -219,14 +240,14 @@ def _check_possible(sample: HarnessSample) -> None:
 
 
 def _listed(value: Any) -> list[Any]:
-    """A list, also where the harness wrote an object (gen_args_0, gen_args_1, …)."""
+    """Return a list, also where the harness wrote an object (gen_args_0, gen_args_1, …)."""
     if isinstance(value, dict):
         return list(value.values())
     return value if isinstance(value, list) else []
 
 
 def _log_prob(reply: Any, where: str) -> float:
-    """["-3.2", "False"], or a list of such, one per repetition."""
+    """Return the number of ["-3.2", "False"], or of a list of such, one per repetition."""
     while isinstance(reply, list) and reply and isinstance(reply[0], list):
         reply = reply[0]
     if not isinstance(reply, list) or len(reply) != 2:

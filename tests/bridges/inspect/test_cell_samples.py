@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from tests.present import present
 
-from clinometer.bridges.inspect import (
+from clinometer.bridges.inspect_audit import (
     InspectAudit,
+    LoggedReply,
     ReplyReader,
     replies_by_cell,
     risks_of,
@@ -130,35 +131,36 @@ def test_questions_of_one_wording_are_resampled_together() -> None:
     assert wide > 1.3 * narrow
 
 
-Reply = tuple[int, int, str, str, str]
-
-
-def whole_log() -> list[Reply]:
-    texts = [text for text, _ in AUDIT.samples()]
-    return [
-        (cell, n + 1, " he", texts[cell], "m") for cell in range(4) for n in range(4)
-    ]
+def whole_log() -> list[LoggedReply]:
+    replies = []
+    for cell, (prompt, _) in enumerate(AUDIT.samples()):
+        for epoch in (1, 2, 3, 4):
+            replies.append(LoggedReply(cell, epoch, " he", prompt, "m"))
+    return replies
 
 
 @pytest.mark.parametrize(
     ("place", "change", "message"),
     [
-        (5, {3: "The baker said that"}, "expected the prompt of the cell"),
-        (5, {0: 0, 3: "The nurse said that"}, "expected one reply, found a second"),
-        (15, {4: "another"}, "found 'another' after 'm'"),
+        (5, {"prompt": "The baker said that"}, "expected the prompt of the cell"),
+        (
+            5,
+            {"cell": 0, "prompt": "The nurse said that"},
+            "expected one reply, found a second",
+        ),
+        (15, {"model": "another"}, "found 'another' after 'm'"),
         (5, None, "expected 4 replies in each of 4 cells, found 3 in cell 1"),
     ],
     ids=["prompt", "twice", "model", "fewer"],
 )
 def test_replies_that_cannot_be_of_one_audit_are_refused(
-    place: int, change: dict[int, object] | None, message: str
+    place: int, change: dict[str, Any] | None, message: str
 ) -> None:
     log = whole_log()
     assert replies_by_cell(AUDIT, log, "log") == [(" he",) * 4] * 4
-    changed = list(log[place])
-    for index, value in (change or {}).items():
-        changed[index] = value
-    samples: Any = [] if change is None else [tuple(changed)]
-    log[place : place + 1] = samples
+    if change is None:
+        del log[place]
+    else:
+        log[place] = replace(log[place], **change)
     with pytest.raises(ClinometerError, match=message):
         replies_by_cell(AUDIT, log, "log")

@@ -101,15 +101,14 @@ def test_the_results_beside_the_samples_say_which_model_it_was(tmp_path: Path) -
         json.dumps(results), encoding="utf-8"
     )
     file = tmp_path / f"samples_crows_pairs_english_{date}.jsonl"
-    task, model, version = read_results(file)
-    assert (task, version) == ("crows_pairs_english", "0.4.13")
-    assert (model.name, model.parameters) == ("org/model", 12)
-    assert (model.dtype, model.revision) == ("float32", "")
-    without = (
-        tmp_path / "org__model" / "samples_bbq.jsonl"
-    )  # the folder names the model
-    assert read_results(without)[1].name == "org/model"
-    assert read_results(without, model="mine")[1].name == "mine"
+    told = read_results(file)
+    assert (told.task, told.version) == ("crows_pairs_english", "0.4.13")
+    assert (told.model.name, told.model.parameters) == ("org/model", 12)
+    assert (told.model.dtype, told.model.revision) == ("float32", "")
+    # Without results the folder names the model.
+    alone = tmp_path / "org__model" / "samples_bbq.jsonl"
+    assert read_results(alone).model.name == "org/model"
+    assert read_results(alone, model="mine").model.name == "mine"
 
 
 (SAMPLES,) = (ROOT / "tests" / "data" / "lm_eval").glob("samples_*.jsonl")
