@@ -41,7 +41,7 @@ GUARDS = (
     # files from strangers
     Mutation("untrusted", UNTRUSTED, "DEPTH = 64", "DEPTH = 10**6", FILES, "nesting"),
     Mutation("untrusted", UNTRUSTED, "if not stat.S_ISREG(mode):", "if False:", FILES, "pipe"),
-    Mutation("untrusted", UNTRUSTED, "if self._left < 0:", "if False:", FILES, "lines_have"),
+    Mutation("untrusted", UNTRUSTED, "if self._remaining < 0:", "if False:", FILES, "lines_have"),
     # formulas
     Mutation("spreadsheet", "storage/rows.py", 'return "\'" + value', "return value", OUTPUTS, "formula"),
     Mutation("spreadsheet", "storage/rows.py", "[=+", "[+", OUTPUTS, "formula"),

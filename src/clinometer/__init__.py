@@ -16,15 +16,19 @@ from typing import Any
 
 __version__ = "0.2.0.dev0"
 
-#: Each public name with its module, as the stub lists them for type checkers.
-_MODULES = {
-    alias.name: str(statement.module)
-    for statement in ast.parse(
-        Path(__file__).with_suffix(".pyi").read_text("utf-8")
-    ).body
-    if isinstance(statement, ast.ImportFrom)
-    for alias in statement.names
-}
+
+def _modules_of_names() -> dict[str, str]:
+    """Return each public name with its module, as the stub lists them for type checkers."""
+    stub = Path(__file__).with_suffix(".pyi").read_text("utf-8")
+    modules = {}
+    for statement in ast.parse(stub).body:
+        if isinstance(statement, ast.ImportFrom):
+            for alias in statement.names:
+                modules[alias.name] = str(statement.module)
+    return modules
+
+
+_MODULES = _modules_of_names()
 
 __all__ = ["__version__", *sorted(_MODULES)]  # noqa: PLE0604  # these are texts
 

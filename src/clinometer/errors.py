@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
+    from pydantic_core import ErrorDetails
 
-#: pydantic's kinds of errors, in the words of a message.
 _EXPECTED = {
     "string_type": "a text",
     "int_type": "a whole number",
@@ -38,17 +38,17 @@ _EXPECTED = {
     "greater_than_equal": "at least {ge}",
     "less_than_equal": "at most {le}",
 }
-#: The most characters that are shown of a wrong value.
-_LONGEST = 60
+"""pydantic's kinds of errors, in the words of a message."""
+
+_LONGEST_VALUE = 60
+"""The most characters that are shown of a wrong value."""
 
 
 class ClinometerError(Exception):
-    """Base of all errors that clinometer raises on purpose.
-
-    `exit_status` is what the command line returns for it.
-    """
+    """Base of all errors that clinometer raises on purpose."""
 
     exit_status = 2
+    """What the command line returns for it."""
 
 
 class InputError(ClinometerError, ValueError):
@@ -92,31 +92,29 @@ class ModelNotFound(ModelError):
 
 
 class Unmeasurable(ModelError):
-    """Almost no answer of a model fits a category: reporting no number is safer.
-
-    `other` is the share of its replies, or of its probability, that fits none.
-    """
+    """Almost no answer of a model fits a category: reporting no number is safer."""
 
     def __init__(self, message: str, *, other: float = 1.0) -> None:
         super().__init__(message)
         self.other = other
+        """The share of its replies, or of its probability, that fits none."""
 
 
 def closest(name: object, known: Iterable[str]) -> str:
-    """The end of a message about an unknown name: "; did you mean …?", or nothing.
+    """Return the end of a message about an unknown name: "; did you mean …?", or nothing.
 
     >>> closest("max_context", ["max_contexts", "seed"])
     '; did you mean max_contexts?'
     """
-    near = difflib.get_close_matches(str(name), list(known), n=3)
-    return f"; did you mean {' or '.join(near)}?" if near else ""
+    similar = difflib.get_close_matches(str(name), list(known), n=3)
+    return f"; did you mean {' or '.join(similar)}?" if similar else ""
 
 
 def first_problem(
     error: ValidationError,
     keys: Callable[[Sequence[str | int]], Iterable[str]] = lambda place: (),
 ) -> str:
-    """What a schema found wrong, in one line: the place, what was expected, what was found.
+    """Return what a schema refused, in one line: the place, what was expected, what was found.
 
     `keys` lists the keys that are known next to an unknown one, given its place.
 
@@ -128,32 +126,43 @@ def first_problem(
     "a[2]: expected a whole number, found 'x' (and 1 more)"
     """
     errors = error.errors(include_url=False)
-    kind, message, context = (
-        errors[0]["type"],
-        errors[0]["msg"],
-        errors[0].get("ctx", {}),
-    )
     # pydantic names the members of a union too, as in <list>; no file contains these.
     place = [part for part in errors[0]["loc"] if not str(part).startswith("<")]
-    where = "".join(f"[{p + 1}]" if isinstance(p, int) else f".{p}" for p in place)
-    shown = repr(errors[0]["input"])
-    shown = shown if len(shown) <= _LONGEST else f"{shown[: _LONGEST - 1]}…"
-    match kind:
+    match errors[0]["type"]:
         case "missing":
             problem = "missing; add it to the file"
         case "extra_forbidden":
-            known = list(keys(place))
-            listed = f"; the keys here are {', '.join(known)}" if known else ""
-            problem = f"unknown key{listed}{closest(place[-1], known)}"
+            names = list(keys(place))
+            listed = f"; the keys here are {', '.join(names)}" if names else ""
+            problem = f"unknown key{listed}{closest(place[-1], names)}"
         case "value_error":
-            problem = str(context["error"])
+            problem = str(errors[0]["ctx"]["error"])
         case "json_invalid":
-            problem = message
+            problem = errors[0]["msg"]
         case _:
-            expected = message[:1].lower() + message[1:]
-            if kind in _EXPECTED:
-                expected = f"expected {_EXPECTED[kind].format(**context)}"
-            expected = expected.replace("input should be", "expected")
-            problem = f"{expected}, found {shown}"
-    more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
-    return f"{where.removeprefix('.')}: {problem}{more}" if where else problem + more
+            problem = _unexpected(errors[0])
+    if len(errors) > 1:
+        problem += f" (and {len(errors) - 1} more)"
+    path = _path(place)
+    return f"{path}: {problem}" if path else problem
+
+
+def _unexpected(error: ErrorDetails) -> str:
+    """Return what was expected of a value, and what it is."""
+    expected = error["msg"][:1].lower() + error["msg"][1:]
+    if error["type"] in _EXPECTED:
+        description = _EXPECTED[error["type"]].format(**error.get("ctx", {}))
+        expected = f"expected {description}"
+    expected = expected.replace("input should be", "expected")
+    value = repr(error["input"])
+    if len(value) > _LONGEST_VALUE:
+        value = f"{value[: _LONGEST_VALUE - 1]}…"
+    return f"{expected}, found {value}"
+
+
+def _path(place: Sequence[str | int]) -> str:
+    """Return a place in a file as a path, in which items count from 1: a.b[2]."""
+    path = ""
+    for part in place:
+        path += f"[{part + 1}]" if isinstance(part, int) else f".{part}"
+    return path.removeprefix(".")

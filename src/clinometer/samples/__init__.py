@@ -9,7 +9,6 @@ from pathlib import Path
 from clinometer.errors import InputError
 from clinometer.storage.atomic import replacing
 
-#: file -> what it is
 SAMPLES: Mapping[str, str] = {
     "articles.jsonl": "96 short pieces of invented local news, to mine contexts from",
     "table.csv": "invented preferences of 8 groups in 7 contexts",
@@ -21,6 +20,7 @@ SAMPLES: Mapping[str, str] = {
     "screening.toml": "who it is asked about, and how its score is read",
     "applications.csv": "30 invented applications, with a place for the name",
 }
+"""Name of a file -> what it is."""
 
 
 def write_samples(folder: str | Path) -> list[Path]:
@@ -35,8 +35,9 @@ def write_samples(folder: str | Path) -> list[Path]:
     except OSError as error:
         raise InputError(f"{target}: cannot be made: {error.strerror}") from error
     for file in files:
-        with replacing(file) as beside:
-            beside.write_bytes((resources.files(__package__) / file.name).read_bytes())
+        with replacing(file) as temporary:
+            content = (resources.files(__package__) / file.name).read_bytes()
+            temporary.write_bytes(content)
     return files
 
 

@@ -21,26 +21,25 @@ SEEN_BEFORE = (
     "Meyer",
 )
 
-# How often each was asked: `next` is whole, also where two are asked at once.
-_asked: defaultdict[str, count[int]] = defaultdict(partial(count, 1))
+_calls: defaultdict[str, count[int]] = defaultdict(partial(count, 1))
+"""How often each case was asked: `next` is whole, also where two are asked at once."""
 
 
 def before(application: dict[str, str]) -> str:
-    """What was shipped."""
-    return _scored(
-        application, 6 if application["name"].endswith(SEEN_BEFORE) else 0, "before"
-    )
+    """Return the score of the application as it was shipped."""
+    is_known = application["name"].endswith(SEEN_BEFORE)
+    return _score(application, 6 if is_known else 0, "before")
 
 
 def after(application: dict[str, str]) -> str:
-    """The same without the surnames."""
-    return _scored(application, 0, "after")
+    """Return the score without points for surnames."""
+    return _score(application, 0, "after")
 
 
-def _scored(application: dict[str, str], extra: int, version: str) -> str:
-    asked = f"{version} {sorted(application.items())}"
-    dice = Random(f"{asked} {next(_asked[asked])}").gauss(0, 3)  # noqa: S311
-    points = (
-        30 + 3 * int(application["years"]) + int(application["test"]) / 4 + extra + dice
-    )
+def _score(application: dict[str, str], extra: int, version: str) -> str:
+    case = f"{version} {sorted(application.items())}"
+    dice = Random(f"{case} {next(_calls[case])}").gauss(0, 3)  # noqa: S311
+    years = 3 * int(application["years"])
+    test = int(application["test"]) / 4
+    points = 30 + years + test + extra + dice
     return str(round(min(max(points, 0), 100)))

@@ -42,32 +42,45 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-#: Bytes of a record, a configuration or a topic.
 MOST_RECORD = 64 << 20
-#: Characters of a TOML file, which people write.
+"""Bytes of a record, a configuration or a topic."""
+
 MOST_TOML = 8 << 20
-#: Bytes of a text table, unpacked.
+"""Characters of a TOML file, which people write."""
+
 MOST_TEXT = 512 << 20
-#: Bytes of a binary table, decoded.
+"""Bytes of a text table, unpacked."""
+
 MOST_TABLE = 2 << 30
-#: Columns of a text table.
+"""Bytes of a binary table, decoded."""
+
 MOST_COLUMNS = 2000
-#: How deep lists and objects may lie in each other: far more than any file of ours needs, and far
-#: less than Python's own limit.
+"""Columns of a text table."""
+
 DEPTH = 64
+"""How deep lists and objects may lie in each other.
+
+Far more than any file of ours needs, and far less than Python's own limit.
+"""
+
 _TOO_DEEP = f"expected at most {DEPTH} levels of lists and objects"
+
 _LONGEST_INTEGER = 30
-#: A dotted key of more levels: a.b.c. …
+"""Digits of a whole number."""
+
 _KEY = r"(?:[\w-]+|\"[^\"\n]*\"|'[^'\n]*')[ \t]*\.[ \t]*"
 _LONG_KEY = re.compile(rf"(?<![\w-])(?:{_KEY}){{{DEPTH}}}")
-#: In JSON a surrogate can be written only as an escape.
+"""A dotted key of more levels: a.b.c. …"""
+
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
-#: Rows decoded at a time where single values may be large.
+"""A surrogate, which in JSON can be written only as an escape."""
+
 _BATCH = 64
+"""Rows decoded at a time where single values may be large."""
 
 
 def open_binary(path: Path) -> io.BufferedReader:
-    """A plain file for reading; anything else that has a name is refused and never waited for."""
+    """Open a plain file; anything else that has a name is refused and never waited for."""
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
     try:
         mode = os.fstat(descriptor).st_mode
@@ -84,7 +97,7 @@ def open_binary(path: Path) -> io.BufferedReader:
 
 
 def read_bytes(path: Path, *, most: int = MOST_TEXT) -> bytes:
-    """A whole file, unpacked if its name ends in .gz or .zst."""
+    """Return a whole file, unpacked if its name ends in .gz or .zst."""
     with _opened(path, most) as stream:
         return stream.read(most + 1)
 
@@ -92,8 +105,11 @@ def read_bytes(path: Path, *, most: int = MOST_TEXT) -> bytes:
 def read_text(
     path: Path, *, shown: str, kind: str, error: type[InputError], most: int = MOST_TEXT
 ) -> str:
-    """A whole text, without a byte order mark; what is wrong with a file that should have been of
-    a `kind` is one line, which calls it `shown`."""
+    """Return a whole text, without a byte order mark.
+
+    What is wrong with a file that should have been of a `kind` is one line, which calls it
+    `shown`.
+    """
     try:
         data = read_bytes(path, most=most)
     except FileNotFoundError as exc:
@@ -112,7 +128,7 @@ def read_text(
 
 
 def open_text(path: Path, *, most: int = MOST_TEXT, errors: str = "strict") -> TextIO:
-    """A text file line by line, unpacked if it ends in .gz or .zst, without a byte order mark."""
+    """Open a text without its byte order mark, unpacked if its name ends in .gz or .zst."""
     stream = _opened(path, most)
     return io.TextIOWrapper(stream, encoding="utf-8-sig", errors=errors, newline="")
 
@@ -124,32 +140,36 @@ def check_columns(names: Sequence[str]) -> None:
             f"expected at most {MOST_COLUMNS:,} columns, found {len(names):,}; leave out those "
             "that are not needed"
         )
-    if twice := [name for name, times in Counter(names).items() if times > 1]:
+    repeated = [name for name, times in Counter(names).items() if times > 1]
+    if repeated:
         raise ValueError(
-            f"expected every column once, found {twice[0]!r} twice; rename one"
+            f"expected every column once, found {repeated[0]!r} twice; rename one"
         )
 
 
 def _unpacked_zst(file: Any) -> Any:
-    """What zstandard frames hold, one after the other; an OSError where a file ends inside one."""
+    """Return the content of zstandard frames, one after the other.
+
+    A file that ends inside a frame is an OSError.
+    """
     import pyarrow as pa
 
     return pa.CompressedInputStream(file, "zstd")
 
 
 Unpack = Callable[[Any], Any]
-#: Endings of packed files -> what unpacks their stream.
+
 PACKED: dict[str, Unpack] = {
     ".gz": lambda file: gzip.GzipFile(fileobj=file),
     ".zst": _unpacked_zst,
 }
+"""Endings of packed files -> what unpacks their stream."""
 
 
 def _opened(path: Path, most: int) -> io.BufferedReader:
-    """The bytes of a file, unpacked; more than `most` of them, and damage, are an OSError."""
-    return bounded(
-        open_binary(path), PACKED.get(path.suffix), most, _too_large(path, most)
-    )
+    """Open the bytes of a file, unpacked; more than `most` of them, and damage, are an OSError."""
+    unpack = PACKED.get(path.suffix)
+    return bounded(open_binary(path), unpack, most, _too_large(path, most))
 
 
 def _too_large(path: Path, most: int) -> OSError:
@@ -159,15 +179,19 @@ def _too_large(path: Path, most: int) -> OSError:
 def bounded(
     file: Any, unpack: Unpack | None, most: int, too_large: OSError
 ) -> io.BufferedReader:
-    """What a file holds, unpacked; after `most` bytes the error `too_large`."""
+    """Return what a file holds, unpacked; after `most` bytes the error `too_large`."""
     return io.BufferedReader(_Bounded(file, unpack, most, too_large), 1 << 16)
 
 
 class _Bounded(io.RawIOBase):
+    """A stream that unpacks a file and ends with an error after so many bytes."""
+
     def __init__(
         self, file: Any, unpack: Unpack | None, most: int, too_large: OSError
     ) -> None:
-        self._file, self._left, self._too_large = file, most, too_large
+        self._file = file
+        self._remaining = most
+        self._too_large = too_large
         self._stream = file if unpack is None else unpack(file)
 
     def readable(self) -> bool:
@@ -179,8 +203,8 @@ class _Bounded(io.RawIOBase):
         except (EOFError, zlib.error, OSError) as error:
             reason = getattr(error, "strerror", None) or f"not a whole file: {error}"
             raise OSError(errno.EIO, reason, self._too_large.filename) from error
-        self._left -= size
-        if self._left < 0:
+        self._remaining -= size
+        if self._remaining < 0:
             raise self._too_large
         return size
 
@@ -192,7 +216,7 @@ class _Bounded(io.RawIOBase):
 
 
 def read_json(path: Path, *, most: int = MOST_RECORD) -> Any:
-    """The content of a JSON file, as `parse_json` has it."""
+    """Return the content of a JSON file, as `parse_json` has it."""
     return parse_json(read_bytes(path, most=most))
 
 
@@ -212,8 +236,10 @@ def check_json(path: Path) -> None:
 
 
 def parse_json(data: bytes | str, *, loose: bool = False) -> Any:
-    """JSON as the standard has it and no more: no NaN or infinity, no number or nesting without
-    measure, no half of a character. `loose` reads NaN and infinity as None: other tools write them.
+    """Return the content of JSON as the standard has it and no more.
+
+    There is no NaN or infinity, no number or nesting without measure, no half of a character.
+    `loose` reads NaN and infinity as None: other tools write them.
 
     >>> parse_json('{"a": [1, 2.5, null]}')
     {'a': [1, 2.5, None]}
@@ -232,18 +258,24 @@ def parse_json(data: bytes | str, *, loose: bool = False) -> Any:
     except RecursionError:
         raise ValueError(_TOO_DEEP) from None
     leaves = _leaves(value)
-    for item in leaves if _SURROGATE.search(text) else ():
+    if _SURROGATE.search(text):
+        _check_characters(leaves)
+    return value
+
+
+def _check_characters(leaves: Iterable[Any]) -> None:
+    """Refuse half of a character."""
+    for item in leaves:
         try:
             str(item).encode()
         except UnicodeEncodeError:
             raise ValueError(
                 "expected whole characters, found half of a pair"
             ) from None
-    return value
 
 
 def parse_toml(text: str) -> dict[str, Any]:
-    """TOML within the same limits."""
+    """Return the content of TOML within the limits of `parse_json`."""
     if len(text) > MOST_TOML:
         raise ValueError(f"larger than {MOST_TOML >> 20} MB")
     if _LONG_KEY.search(text):  # tomllib needs time with the square of its length
@@ -260,8 +292,8 @@ def parse_toml(text: str) -> dict[str, Any]:
     return value
 
 
-def _no_number(found: str) -> NoReturn:
-    raise ValueError(f"expected finite numbers, found {found}")
+def _no_number(text: str) -> NoReturn:
+    raise ValueError(f"expected finite numbers, found {text}")
 
 
 def _finite(text: str) -> float:
@@ -278,8 +310,10 @@ def _whole_number(text: str) -> int:
 
 
 def _leaves(value: Any) -> list[Any]:
-    """The texts, numbers and names at any depth of lists and objects; ValueError where they lie
-    deeper than DEPTH."""
+    """Return the texts, numbers and names at any depth of lists and objects.
+
+    It is a ValueError where they lie deeper than DEPTH.
+    """
     leaves: list[Any] = []
     level = [value]
     for _ in range(DEPTH):
@@ -300,7 +334,7 @@ def _leaves(value: Any) -> list[Any]:
 
 
 def read_parquet(source: Path | bytes, *, most: int = MOST_TABLE) -> pa.Table:
-    """A table of at most `most` bytes in memory.
+    """Return a table of at most `most` bytes in memory.
 
     A parquet file says how large it is when unpacked, but not when decoded: a million references to
     one long text need a few kilobytes. Texts are therefore read as references, and decoded only
@@ -309,10 +343,13 @@ def read_parquet(source: Path | bytes, *, most: int = MOST_TABLE) -> pa.Table:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    file: Any = (
-        pa.BufferReader(source) if isinstance(source, bytes) else open_binary(source)
-    )
-    path = Path("table") if isinstance(source, bytes) else source
+    file: Any
+    if isinstance(source, bytes):
+        file = pa.BufferReader(source)
+        path = Path("table")
+    else:
+        file = open_binary(source)
+        path = source
     try:
         with file:
             with pq.ParquetFile(file) as declared:
@@ -331,7 +368,7 @@ def read_parquet(source: Path | bytes, *, most: int = MOST_TABLE) -> pa.Table:
 
 
 def parquet_parts(path: Path, rows: int) -> Iterator[pa.Table]:
-    """A large table so many rows at a time, of which each part must fit into memory."""
+    """Yield a large table so many rows at a time, of which each part must fit into memory."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -347,7 +384,7 @@ def parquet_parts(path: Path, rows: int) -> Iterator[pa.Table]:
 def _check_decoded(
     table: pa.Table, texts: Sequence[str], path: Path, most: int
 ) -> None:
-    """Refuses a table whose references to texts are too much when they are decoded."""
+    """Refuse a table whose references to texts are too much when they are decoded."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -362,23 +399,30 @@ def _check_decoded(
 
 
 def _check_declared(declared: Any, path: Path, most: int) -> tuple[list[str], bool]:
-    """Columns of texts, and whether texts also lie inside lists; refuses what says it is large, and
-    too many columns."""
+    """Return the columns of texts, and whether texts also lie inside lists.
+
+    What says that it is large is refused, and so are too many columns.
+    """
     check_columns(declared.schema_arrow.names)
-    groups = map(declared.metadata.row_group, range(declared.num_row_groups))
-    columns = [group.column(j) for group in groups for j in range(group.num_columns)]
+    columns = []
+    for i in range(declared.num_row_groups):
+        group = declared.metadata.row_group(i)
+        columns += [group.column(j) for j in range(group.num_columns)]
     size = sum(column.total_uncompressed_size for column in columns)
-    if max(size, 8 * sum(column.num_values for column in columns)) > most:
+    n_values = sum(column.num_values for column in columns)
+    if max(size, 8 * n_values) > most:
         raise _too_large(path, most)
-    named = {c.path_in_schema for c in columns if c.physical_type == "BYTE_ARRAY"}
-    texts = [name for name in sorted(named) if "." not in name]
-    return texts, len(texts) < len(named)
+    paths = {c.path_in_schema for c in columns if c.physical_type == "BYTE_ARRAY"}
+    texts = [name for name in sorted(paths) if "." not in name]
+    return texts, len(texts) < len(paths)
 
 
 def _gathered(parquet: Any, path: Path, most: int) -> pa.Table:
+    """Return a table read batch by batch, until it is too large."""
     import pyarrow as pa
 
-    batches, size = [], 0
+    batches = []
+    size = 0
     for batch in parquet.iter_batches(batch_size=_BATCH):
         size += batch.nbytes
         if size > most:
@@ -393,8 +437,10 @@ def _gathered(parquet: Any, path: Path, most: int) -> pa.Table:
 def limited(
     work: Callable[[], str], *, seconds: int = 20, megabytes: int = 1024
 ) -> str:
-    """What `work` gives, in a process that is ended where it takes too long, needs too much memory
-    or says too much; then, and where it fails, a ValueError with one line.
+    """Return what `work` gives in a process of its own.
+
+    The process is ended where it takes too long, needs too much memory or gives too much; then, and
+    where it fails, there is a ValueError with one line.
 
     For code that others wrote and a library runs for us: a chat template can loop and recurse, a
     pattern of a tokenizer can take for ever. Where processes cannot be forked there is no limit.
@@ -403,30 +449,31 @@ def limited(
         return work()
     reading, writing = os.pipe()
     with warnings.catch_warnings():
-        warnings.simplefilter(
-            "ignore", DeprecationWarning
-        )  # threads: the child uses none
+        # About threads, of which the child uses none.
+        warnings.simplefilter("ignore", DeprecationWarning)
         child = os.fork()
     if child == 0:
         os.close(reading)
         _work_and_exit(work, writing, seconds, megabytes << 20)
     os.close(writing)
-    data, deadline = bytearray(), time.monotonic() + seconds
+    data = bytearray()
+    deadline = time.monotonic() + seconds
     try:
         with os.fdopen(reading, "rb", buffering=0) as answer:
-            while len(data) <= _MOST_SAID:
-                left = deadline - time.monotonic()
-                if left <= 0 or not select.select([answer], [], [], left)[0]:
+            while len(data) <= _MOST_OUTPUT:
+                remaining = deadline - time.monotonic()
+                if remaining <= 0 or not select.select([answer], [], [], remaining)[0]:
                     raise ValueError(f"not done after {seconds} seconds")
-                if not (piece := answer.read(1 << 16)):
+                piece = answer.read(1 << 16)
+                if not piece:
                     break
                 data += piece
     finally:
         with contextlib.suppress(ProcessLookupError):
             os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
-    if len(data) > _MOST_SAID:
-        raise ValueError(f"more than {_MOST_SAID >> 20} MB")
+    if len(data) > _MOST_OUTPUT:
+        raise ValueError(f"more than {_MOST_OUTPUT >> 20} MB")
     if data[:1] != b"+":
         raise ValueError(
             data[1:].decode() or f"ended, with more than {megabytes} MB of memory"
@@ -434,63 +481,69 @@ def limited(
     return data[1:].decode()
 
 
-#: What makes a pattern search: repeats (but not the mark of a group, (?:…), alternatives, and
-#: references to a group.
 _SEARCHES = re.compile(r"(?<!(?<!\\)\()[*+?{]|\||\\[1-9]|\(\?P=")
-#: The steps of one repeat grow with the square of a text; this many take a few seconds.
+"""What makes a pattern search: repeats (but not the mark of a group, (?:…), alternatives, and
+references to a group."""
+
 _MOST_STEPS = 10**9
-#: Seconds that a pattern of others may take for all texts at once.
+"""The steps of one repeat grow with the square of a text; this many take a few seconds."""
+
 PATTERN_S = 20
+"""Seconds that a pattern of others may take for all texts at once."""
+
+_MOST_OUTPUT = 8 << 20
+"""Bytes that limited work may give."""
 
 
 def found_by(pattern: str, texts: Sequence[str]) -> list[list[str | None]]:
-    """What a pattern of others finds in each text: its group 1, or all of it where it has none.
+    """Return the matches of a pattern of others in each text: group 1, or all where it has none.
 
     >>> found_by("score: ([0-9]+)", ["score: 7, score: 8", "none"])
     [['7', '8'], []]
     """
     compiled = re.compile(pattern)
-    found: list[list[str | None]] = _searched(
-        pattern,
-        texts,
-        lambda: [
-            [match[compiled.groups] for match in compiled.finditer(text)]
-            for text in texts
-        ],
+
+    def matches_in(text: str) -> list[str | None]:
+        return [match[compiled.groups] for match in compiled.finditer(text)]
+
+    matches: list[list[str | None]] = _searched(
+        pattern, texts, lambda: [matches_in(text) for text in texts]
     )
-    return found
+    return matches
 
 
 @lru_cache(maxsize=65_536)
 def named_parts(pattern: str, text: str) -> Mapping[str, str | None] | None:
-    """The named groups of a pattern of others where it fits a whole text; else None.
+    """Return the named groups of a pattern of others where it fits a whole text; else None.
 
     >>> named_parts("(?P<who>.*), (?P<age>[0-9]+)", "Ann, 9")
     {'who': 'Ann', 'age': '9'}
     """
     compiled = re.compile(pattern)
-    parts: Mapping[str, str | None] | None = _searched(
-        pattern, [text], lambda: (fits := compiled.fullmatch(text)) and fits.groupdict()
-    )
+
+    def search() -> Mapping[str, str | None] | None:
+        match = compiled.fullmatch(text)
+        return None if match is None else match.groupdict()
+
+    parts: Mapping[str, str | None] | None = _searched(pattern, [text], search)
     return parts
 
 
 def _searched(pattern: str, texts: Sequence[str], search: Callable[[], Any]) -> Any:
-    """A search; one that can take for ever on a short text, with several repeats, is `limited`."""
+    """Return what a search gives.
+
+    One that can take for ever on a short text, with several repeats, is `limited`.
+    """
     steps = sum(len(text) ** 2 for text in texts)
     if len(_SEARCHES.findall(pattern)) <= 1 and steps <= _MOST_STEPS:
         return search()
     return json.loads(limited(lambda: json.dumps(search()), seconds=PATTERN_S))
 
 
-#: Bytes that limited work may give.
-_MOST_SAID = 8 << 20
-
-
 def _work_and_exit(
     work: Callable[[], str], writing: int, seconds: int, memory: int
 ) -> NoReturn:
-    """In the child: nothing but the work, and not the way out of a Python program."""
+    """Work in the child process, and leave it without the way out of a Python program."""
     try:
         import resource
 
@@ -498,24 +551,20 @@ def _work_and_exit(
         room = used * resource.getpagesize() + memory
         resource.setrlimit(resource.RLIMIT_AS, (room, room))
         resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
-    except (
-        ImportError,
-        OSError,
-        ValueError,
-    ):  # another system: time and length are limited
-        pass
+    except (ImportError, OSError, ValueError):
+        pass  # another system: time and length are limited
     try:
-        said = b"+" + work().encode()
+        output = b"+" + work().encode()
     except MemoryError:
-        said = b"-"
+        output = b"-"
     except BaseException as error:
-        said = (
-            b"-" + (" ".join(str(error).split()) or type(error).__name__)[:200].encode()
-        )
+        message = " ".join(str(error).split()) or type(error).__name__
+        output = b"-" + message[:200].encode()
     try:
-        view = memoryview(said)
-        while view:
-            view = view[os.write(writing, view) :]
+        remaining = memoryview(output)
+        while remaining:
+            written = os.write(writing, remaining)
+            remaining = remaining[written:]
     finally:
         os._exit(0)
 
@@ -523,20 +572,25 @@ def _work_and_exit(
 # --- What a file may name -------------------------------------------------------------------------
 
 
+_LONGEST_NAME = 60
+"""Characters of the name of a folder: with what is put behind it, no system refuses it."""
+
+
 def folder_name(text: str) -> str:
-    """A text, such as the name of a model, as the name of one folder: never a path, nor ".."
+    """Return a text, such as the name of a model, as the name of one folder: never a path or ".."
 
     >>> folder_name("openai-community/gpt2"), folder_name("steer × −2"), folder_name("steer × 2")
     ('openai-community-gpt2', 'steer--2', 'steer-2')
     >>> folder_name("../.."), folder_name(".."), folder_name("x" * 300) == "x" * _LONGEST_NAME
     ('model', 'model', True)
     """
-    text = text.replace("−", "-")  # a sign that tells two apart
-    return re.sub(r"[^\w.-]+", "-", text)[:_LONGEST_NAME].strip("-.") or "model"
+    with_sign = text.replace("−", "-")  # the sign tells two apart
+    name = re.sub(r"[^\w.-]+", "-", with_sign)[:_LONGEST_NAME]
+    return name.strip("-.") or "model"
 
 
 def folder_names(texts: Iterable[str]) -> dict[str, str]:
-    """Texts as names of folders, each another one, also where a disk takes A and a as the same.
+    """Return a folder name of its own for each text, also where a disk takes A and a as the same.
 
     >>> folder_names(["a/b", "A-b", "c"])
     {'a/b': 'a-b-c14cddc0', 'A-b': 'A-b-b05dd069', 'c': 'c'}
@@ -545,12 +599,9 @@ def folder_names(texts: Iterable[str]) -> dict[str, str]:
     times = Counter(name.casefold() for name in names.values())
     for text, name in names.items():
         if times[name.casefold()] > 1:
-            names[text] = f"{name}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+            digest = hashlib.sha256(text.encode()).hexdigest()
+            names[text] = f"{name}-{digest[:8]}"
     return names
-
-
-#: Characters of the name of a folder: with what is put behind it, no system takes it as too long.
-_LONGEST_NAME = 60
 
 
 @dataclass(frozen=True)
@@ -558,12 +609,6 @@ class Allowed:
     """What the user let others' files do, on the command line.
 
     Run folders and logs of others are opened with `NOTHING`: no flag makes them run code.
-
-    remote_code  code that ships with a model runs
-    pickle       pickled weights are read, which can run code
-    code         functions, module:name, that a topic may name
-    models       models elsewhere that a topic, an adapter or a protocol may name
-    variables    variables of the environment that an http: file may name
 
     >>> Allowed.parse(["pickle", "model:openai/gpt-4.1"]).models
     ('openai/gpt-4.1',)
@@ -574,19 +619,28 @@ model:NAME or env:NAME; found 'pickel'; did you mean pickle?
     """
 
     remote_code: bool = False
+    """Whether code that ships with a model runs."""
+
     pickle: bool = False
+    """Whether pickled weights are read, which can run code."""
+
     code: tuple[str, ...] = ()
+    """Functions, module:name, that a topic may name."""
+
     models: tuple[str, ...] = ()
+    """Models elsewhere that a topic, an adapter or a protocol may name."""
+
     variables: tuple[str, ...] = ()
+    """Variables of the environment that an http: file may name."""
 
     @classmethod
     def parse(cls, names: Sequence[str]) -> Allowed:
-        """The permissions by name, as --allow takes them."""
-        named: dict[str, list[str]] = {"code": [], "model": [], "env": []}
+        """Return the permissions by name, as --allow takes them."""
+        by_kind: dict[str, list[str]] = {"code": [], "model": [], "env": []}
         for name in names:
-            kind, _, rest = name.partition(":")
-            if rest and kind in named:
-                named[kind].append(rest)
+            kind, _, value = name.partition(":")
+            if value and kind in by_kind:
+                by_kind[kind].append(value)
             elif name not in ("remote-code", "pickle"):
                 near = closest(
                     name, ("remote-code", "pickle", "code:", "model:", "env:")
@@ -596,12 +650,18 @@ model:NAME or env:NAME; found 'pickel'; did you mean pickle?
                     f"env:NAME; found {name!r}{near}"
                 )
         return cls(
-            "remote-code" in names, "pickle" in names, *map(tuple, named.values())
+            remote_code="remote-code" in names,
+            pickle="pickle" in names,
+            code=tuple(by_kind["code"]),
+            models=tuple(by_kind["model"]),
+            variables=tuple(by_kind["env"]),
         )
 
     def function(self, name: str, *, where: str) -> Callable[..., Any]:
-        """The function "module:name" that a file names at `where`; only if it was allowed by this
-        name, and is defined in a module of the user's project."""
+        """Return the function "module:name" that a file names at `where`.
+
+        It must have been allowed by this name, and be defined in a module of the user's project.
+        """
         if name not in self.code:
             raise SettingsError(
                 f"{where}: {name!r} is code, which no file can have run; if you wrote it, give the "
@@ -619,8 +679,8 @@ model:NAME or env:NAME; found 'pickel'; did you mean pickle?
             raise SettingsError(
                 f"{where}: expected a function that {module} defines, found {name!r}"
             )
-        made: Callable[..., Any] = function
-        return made
+        checked: Callable[..., Any] = function
+        return checked
 
     def check_model(self, name: str, *, here: bool, where: str) -> None:
         """Refuse a model that a file names at `where`, unless it is `here`, on this machine, or was
@@ -633,8 +693,10 @@ model:NAME or env:NAME; found 'pickel'; did you mean pickle?
 
 
 NOTHING = Allowed()
-#: Folders of installed packages.
+"""No permission."""
+
 _PACKAGES = {"site-packages", "dist-packages"}
+"""Folders of installed packages."""
 
 
 def _check_own(module: str, *, where: str) -> None:
@@ -650,16 +712,20 @@ def _check_own(module: str, *, where: str) -> None:
         )
     files = [spec.origin or "", *(spec.submodule_search_locations or ())]
     places = [Path(file).resolve() for file in files if Path(file).is_absolute()]
-    others = [
-        Path(sysconfig.get_path("stdlib")).resolve(),
-        Path(__file__).resolve().parents[1],
-    ]
-    if not places or any(
-        _PACKAGES.intersection(place.parts)
-        or any(place.is_relative_to(one) for one in others)
-        for place in places
-    ):
+    if not places or any(_is_installed(place) for place in places):
         raise SettingsError(
             f"{where}: expected a module of your project, found {top!r}, which comes with Python "
             "or a package; write a function that calls it"
         )
+
+
+def _is_installed(place: Path) -> bool:
+    """Return whether a module comes with Python, with an installed package or with this one."""
+    python = Path(sysconfig.get_path("stdlib")).resolve()
+    clinometer = Path(__file__).resolve().parents[1]
+    is_of_package = bool(_PACKAGES.intersection(place.parts))
+    return (
+        is_of_package
+        or place.is_relative_to(python)
+        or place.is_relative_to(clinometer)
+    )
