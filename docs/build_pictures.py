@@ -19,8 +19,8 @@ from playwright.sync_api import sync_playwright
 
 import clinometer as cm
 from clinometer.report.cell_statistics import CellStatistics
-from clinometer.report.charts import NARROW, PALETTE, WIDE
-from clinometer.report.figures import leans_figure
+from clinometer.report.charts.look import NARROW, PALETTE, WIDE
+from clinometer.report.figures.groups import leans_figure
 
 STATIC = Path(__file__).parent / "static"
 WIDTH, HEIGHT = 1280, 800

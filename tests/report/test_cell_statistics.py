@@ -86,7 +86,7 @@ def test_one_context_tells_nothing_and_a_missing_group_has_no_lean() -> None:
     assert single.clear.sum() == 0
     leans = CellStatistics(without(made_run(None, groups=3, contexts=8, lean=3.0), 1))
     assert leans.side[1] == -1
-    assert leans.seen.tolist() == [0, 2]
+    assert leans.answered.tolist() == [0, 2]
     assert not leans.clear[1]
 
 

@@ -7,7 +7,7 @@ from xml.sax.saxutils import escape
 
 import pytest
 
-from clinometer.report.charts import OURS
+from clinometer.report.charts.marks import OURS
 from clinometer.report.figure import inline, small_signs
 
 

@@ -16,16 +16,15 @@ from tests.report.made import hiring_run, made_run, summary_of, with_floor
 
 from clinometer.display.numbers import percent
 from clinometer.display.text import proper
-from clinometer.report import charts, render_report
-from clinometer.report.charts import category_colours
+from clinometer.report import render_report
+from clinometer.report.charts.cobias import cobias_chart
+from clinometer.report.charts.look import category_colours
+from clinometer.report.charts.points import Panel, points_chart
 from clinometer.report.figure import Figure
-from clinometer.report.figures import (
-    differences_figure,
-    distances,
-    distribution_figure,
-    leans_figure,
-    risks_figure,
-)
+from clinometer.report.figures.distances import distances
+from clinometer.report.figures.distribution import distribution_figure
+from clinometer.report.figures.groups import leans_figure
+from clinometer.report.figures.models import differences_figure, risks_figure
 from clinometer.report.page import first_screen, strip
 from clinometer.runs import Run, compare
 from clinometer.runs.compared import runs_findings
@@ -352,10 +351,10 @@ def test_a_lean_is_filled_where_it_is_clear_and_dice_have_their_own_axis() -> No
     table = pd.DataFrame(
         rows, columns=["name", "panel", "value", "low", "high", "clear"]
     )
-    panels = [charts.Panel("Steady lean", end=0.3), charts.Panel("Dice", end=1.2)]
+    panels = [Panel("Steady lean", end=0.3), Panel("Dice", end=1.2)]
     figure = Figure(
         "x", "t", "c", "a",
-        draw=lambda width: charts.points(table.assign(text=""), panels=panels, width=width),
+        draw=lambda width: points_chart(table.assign(text=""), panels=panels, width=width),
     )  # fmt: skip
     dots = {m.tip.strip(): m for m in marks(figure) if m.tip}
     assert "--page" not in dots["a: Steady lean"].ink
@@ -371,7 +370,7 @@ def test_the_axis_of_statements_ends_where_they_end() -> None:
         columns=["text", "cobias", "cobias_low", "cobias_high"],
     )
     figure = Figure(
-        "x", "t", "c", "a", draw=lambda width: charts.cobias(table, width=width)
+        "x", "t", "c", "a", draw=lambda width: cobias_chart(table, width=width)
     )
     found = marks(figure)
     ticks = {m.text: float(m.text) for m in found if re.fullmatch(r"\d\.\d", m.text)}

@@ -21,7 +21,7 @@ from tests.browser import (
 from tests.report.made import hiring_run, made_half, made_run, with_floor
 
 from clinometer.report import write_report
-from clinometer.report.charts import PALETTE
+from clinometer.report.charts.look import PALETTE
 from clinometer.runs import Run
 
 

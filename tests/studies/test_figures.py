@@ -11,7 +11,7 @@ import pytest
 from scipy.interpolate import CubicSpline
 from tests.preferences import labelled, pair
 
-from clinometer.report.charts import OURS
+from clinometer.report.charts.marks import OURS
 from clinometer.report.figure import to_svg
 from clinometer.runs import Run
 from clinometer.studies.figures import (

@@ -24,7 +24,7 @@ from tests.web.conftest import served
 
 from clinometer.display.numbers import percent
 from clinometer.report.cell_statistics import sentence
-from clinometer.report.charts import PALETTE
+from clinometer.report.charts.look import PALETTE
 from clinometer.runs import Run
 
 PAGES = {

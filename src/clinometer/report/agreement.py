@@ -8,7 +8,7 @@ import pandas as pd
 
 from clinometer.errors import SettingsError
 from clinometer.reliability.agreement import Agreement
-from clinometer.report import charts
+from clinometer.report.charts.cobias import disagreements_chart
 from clinometer.report.export import write_as
 from clinometer.report.figure import chart
 from clinometer.tables import Table
@@ -27,7 +27,7 @@ def write_disagreements(agreement: Agreement, out: Path) -> list[Path]:
         "Items by their majority.",
         frame,
         "{annotator}, {majority}: {disagreements}",
-        charts.disagreements,
+        disagreements_chart,
     )
     table = Table("disagreements", figure.title, frame)
     return write_as(

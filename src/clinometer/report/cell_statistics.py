@@ -162,7 +162,7 @@ class CellStatistics:
         )
 
     @cached_property
-    def seen(self) -> NDArray[np.int64]:
+    def answered(self) -> NDArray[np.int64]:
         """Groups with an answer."""
         return np.flatnonzero(self.side >= 0)
 

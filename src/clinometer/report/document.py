@@ -17,7 +17,7 @@ from markupsafe import Markup, escape
 from clinometer import __version__
 from clinometer.display.numbers import MEANINGS, percent, show
 from clinometer.display.text import brief, proper, visible
-from clinometer.report.charts import PALETTE
+from clinometer.report.charts.look import PALETTE
 
 
 def environment(*loaders: jinja2.BaseLoader) -> jinja2.Environment:

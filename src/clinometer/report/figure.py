@@ -15,7 +15,8 @@ import pandas as pd
 from clinometer.display.numbers import MEANINGS
 from clinometer.display.text import proper, visible
 from clinometer.extras import require
-from clinometer.report.charts import NARROW, OURS, PALETTE, WIDE, Spec, wrapped
+from clinometer.report.charts.look import NARROW, PALETTE, WIDE, Spec, wrapped
+from clinometer.report.charts.marks import OURS
 from clinometer.storage.rows import csv_text
 
 

@@ -24,7 +24,7 @@ from clinometer.findings.finding import Finding
 from clinometer.measure import Estimate
 from clinometer.measure.criterion import CRITERIA
 from clinometer.measure.risks import CONTEXT_RISKS, MEASURES, RISKS
-from clinometer.report import figures, tables
+from clinometer.report import tables
 from clinometer.report.cell_statistics import (
     Example,
     RunSummary,
@@ -35,6 +35,13 @@ from clinometer.report.cell_statistics import (
 from clinometer.report.document import asset, render_document
 from clinometer.report.export import format_of, write_as
 from clinometer.report.figure import Figure
+from clinometer.report.figures.distances import distances
+from clinometer.report.figures.distribution import distribution_figure
+from clinometer.report.figures.groups import leans_figure
+from clinometer.report.figures.models import differences_figure, risks_figure
+from clinometer.report.figures.parts import PARTS, parts_figure, parts_rows
+from clinometer.report.figures.spread import spread_figure
+from clinometer.report.figures.swing import swing_figure
 from clinometer.runs import Run, compare
 from clinometer.runs.compared import runs_findings
 from clinometer.runs.findings.case import strongest_case
@@ -182,7 +189,7 @@ class Report:
             return None  # another topic or other contexts: shown side by side, unpaired
         return Extra(
             "The models compared",
-            figures=(figures.differences_figure(found),),
+            figures=(differences_figure(found),),
             tables=tuple(tables.comparison_tables(found)),
         )
 
@@ -303,7 +310,7 @@ def _parts(summary: RunSummary, alone: bool) -> list[PagePart]:
         PagePart(
             f"Which {groups}?",
             key="groups",
-            figures=_some(None if alone else figures.leans_figure(cells)),
+            figures=_some(None if alone else leans_figure(cells)),
             tables=(by_key["distances" if answered else "groups"],),
         ),
         PagePart(
@@ -319,7 +326,7 @@ def _parts(summary: RunSummary, alone: bool) -> list[PagePart]:
                 how if alone else None,
                 *(f.text for f in run.findings if f.kind == "factors"),
             ),
-            _some(figures.swing_figure(cells) if alone else None),
+            _some(swing_figure(cells) if alone else None),
             _some(by_key.get("factors")),
             key="swing",
             folded=(by_key["contexts"],),
@@ -336,9 +343,7 @@ def _parts(summary: RunSummary, alone: bool) -> list[PagePart]:
         PagePart(
             "For researchers",
             figures=_some(
-                figures.distribution_figure(cells, groups=outermost(run))
-                if alone
-                else None
+                distribution_figure(cells, groups=outermost(run)) if alone else None
             ),
             tables=(*risks, by_key["groups"]) if answered else (),
             key="research",
@@ -452,7 +457,7 @@ def first_screen(summaries: Sequence[RunSummary]) -> Screen:
     """The first screen of one run, or of several: of words who leans where, of replies and
     decisions lean, swing and dice in their own unit."""
     names, runs = [s.opened.name for s in summaries], [s.run for s in summaries]
-    split = figures.parts_figure(runs, names)
+    split = parts_figure(runs, names)
     if len(summaries) == 1:
         one = summaries[0]
         replied = split is not None and runs[0].outcome.leads_with_parts
@@ -461,7 +466,7 @@ def first_screen(summaries: Sequence[RunSummary]) -> Screen:
             lede(one.run),
             None if split else strip(one.run),
             _replies_badge(runs) if replied else badge(one.run),
-            (figures.leans_figure(one.cells), *([split] if split else [])),
+            (leans_figure(one.cells), *([split] if split else [])),
             tuple(pick_examples(one.cells)),
             one.run.preferences.categories,
             f"The {context_noun(one.run)}s behind it",
@@ -470,7 +475,7 @@ def first_screen(summaries: Sequence[RunSummary]) -> Screen:
     if split is not None and runs[0].outcome.leads_with_parts:
         return _scores_screen(summaries, split)
     top = max(summaries, key=lambda s: s.run.risks.R.value)
-    spread = figures.spread_figure([s.cells for s in summaries], names)
+    spread = spread_figure([s.cells for s in summaries], names)
     first = runs_findings(runs, names)[0]
     level, why = min(map(evidence, runs), key=lambda e: _LEVELS.index(e[0]))
     how = {
@@ -482,7 +487,7 @@ def first_screen(summaries: Sequence[RunSummary]) -> Screen:
         (top.title, f"R is the {CRITERIA[runs[0].risks.criterion.name]}."),
         None,
         f"Evidence {level}: {why}{_next(first, **how)}",
-        (split or figures.risks_figure(runs, names), *([spread] if spread else [])),
+        (split or risks_figure(runs, names), *([spread] if spread else [])),
         tuple(pick_examples(top.cells)[:1]),
         top.run.preferences.categories,
         f"The {context_noun(top.run)} that shows it most in {brief(top.opened.name, 40)}",
@@ -625,15 +630,13 @@ def _parts_chips(run: Run) -> list[Chip]:
         "The standard deviation of the same request, asked again.",
     )
     chips = []
-    for row in figures.parts_rows([run], [run.model]):
-        for (title, part, _), words, kind in zip(
-            figures.PARTS, about, ("b", "v", ""), strict=True
-        ):
-            if row[part] is not None:
-                low, high = (row[f"{part}_{end}"] for end in ("low", "high"))
+    for row in parts_rows([run], [run.model]):
+        for part, words, kind in zip(PARTS, about, ("b", "v", ""), strict=True):
+            if row[part.key] is not None:
+                low, high = (row[f"{part.key}_{end}"] for end in ("low", "high"))
                 ends = "" if low is None else f"{low:{digits}}–{high:{digits}}"
-                value = f"{row[part]:{digits}} {unit}"
-                chips.append(Chip(title.lower(), value, ends, kind, words))
+                value = f"{row[part.key]:{digits}} {unit}"
+                chips.append(Chip(part.title.lower(), value, ends, kind, words))
     return chips
 
 
@@ -758,7 +761,7 @@ def explorer_data(summary: RunSummary, *, words: int = 0) -> str:
         "p": _quantised(p.values[:, :, :-1], MISSING, "<u2"),
     }
     if run.outcome.chart == "distances":
-        away = figures.distances(run).set_index("group").reindex(list(p.groups))
+        away = distances(run).set_index("group").reindex(list(p.groups))
         columns |= {
             name: away[name].to_numpy() for name in ("away", "away_low", "away_high")
         }

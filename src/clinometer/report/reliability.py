@@ -16,7 +16,7 @@ from clinometer.errors import ClinometerError
 from clinometer.reliability.benchmark_table import benchmark_tables
 from clinometer.reliability.folder import RANDOM_FOLDER, ReliabilityFolder, run_folder
 from clinometer.reliability.run import ReliabilityRun
-from clinometer.report import charts
+from clinometer.report.charts.cobias import cobias_chart
 from clinometer.report.document import asset, render_document
 from clinometer.report.export import write_as
 from clinometer.report.figure import Figure, chart
@@ -222,7 +222,7 @@ def _picture(scored: pd.DataFrame) -> Figure:
             f"{many}Dot: COBIAS. Thick: its interval.",
             said,
             "{said}: {cobias:.3f}",
-            charts.cobias,
+            cobias_chart,
         ),
         table=scored[columns],
     )

@@ -12,12 +12,9 @@ from clinometer.measure import Comparison
 from clinometer.measure.differences import Difference
 from clinometer.measure.risks import HEADINGS
 from clinometer.report.cell_statistics import CellStatistics
-from clinometer.report.figures import (
-    distances,
-    parts_rows,
-    reference_rows,
-    risk_rows,
-)
+from clinometer.report.figures.distances import distances
+from clinometer.report.figures.models import reference_rows, risk_rows
+from clinometer.report.figures.parts import parts_rows
 from clinometer.runs import Run
 from clinometer.runs.answers import answered_groups
 from clinometer.runs.findings.factors import factor_notes, resampled

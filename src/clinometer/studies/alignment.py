@@ -17,9 +17,12 @@ from clinometer.errors import SettingsError
 from clinometer.measure import Comparison
 from clinometer.measure.risks import RISKS
 from clinometer.models.catalog.suites import ZooEntry
-from clinometer.report import Figure, Table, charts
+from clinometer.report import Figure, Table
+from clinometer.report.charts.plane import plane_chart
+from clinometer.report.charts.risks import differences_chart
 from clinometer.report.figure import chart
-from clinometer.report.figures import basis, risk_rows
+from clinometer.report.figures.models import risk_rows
+from clinometer.report.figures.run_words import basis
 from clinometer.runs import AuditSettings, Run, compare
 from clinometer.storage.untrusted import folder_name
 from clinometer.studies.framework import (
@@ -189,7 +192,7 @@ def _plane(study: str, runs: Sequence[Run], names: Sequence[str]) -> Figure:
         "diagonals.",
         pd.DataFrame(risk_rows(runs, names)),
         "{name}: bias {R_bias:.3f}, volatility {R_volatility:.3f}",
-        charts.plane,
+        plane_chart,
     )
 
 
@@ -206,7 +209,7 @@ def _differences_figure(
         caption.strip(),
         differences,
         "{pair} {measure} {value:+.3f}",
-        charts.differences,
+        differences_chart,
     )
 
 

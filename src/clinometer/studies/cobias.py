@@ -24,7 +24,8 @@ from clinometer.reliability.dissimilarity import Embed, growing_pairwise
 from clinometer.reliability.score import mean_estimate
 from clinometer.reliability.statement import Versions
 from clinometer.reliability.variants import Makers, VariantSettings, make_variants
-from clinometer.report import Table, charts
+from clinometer.report import Table
+from clinometer.report.charts.cobias import growing_dissimilarity_chart
 from clinometer.report.figure import chart
 from clinometer.settings import VERSIONS
 from clinometer.statistics.arrays import FloatArray
@@ -158,7 +159,7 @@ def version_count_study(
         f"Mean over {len(chosen):,} of {len(statements):,} statements. Band: its interval.",
         curve,
         "{n:.0f} versions: {dissimilarity:.3f}",
-        charts.growing_dissimilarity,
+        growing_dissimilarity_chart,
     )
     return Findings("versions", [Table("versions-number", title, curve)], [figure])
 

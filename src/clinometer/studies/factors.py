@@ -16,7 +16,12 @@ from clinometer.errors import ClinometerError, TableError
 from clinometer.measure.risks import GROUP_RISKS
 from clinometer.report import Extra, Figure, LoadedRun, Table
 from clinometer.report.cell_statistics import CellStatistics, lean_errors
-from clinometer.report.figures import FACTOR_NAMES, FACTOR_STEPS, basis, factor_figure
+from clinometer.report.figures.factor import (
+    FACTOR_NAMES,
+    FACTOR_STEPS,
+    factor_figure,
+)
+from clinometer.report.figures.run_words import basis
 from clinometer.runs import Run
 from clinometer.statistics.arrays import FloatArray
 from clinometer.statistics.intervals.reach import normal_error

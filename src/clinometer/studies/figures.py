@@ -14,10 +14,30 @@ from scipy.stats import norm
 from clinometer.errors import RunError, SettingsError
 from clinometer.measure import PreferenceGrid, Preferences, RiskReport
 from clinometer.measure.risk import deviation, system_bias
-from clinometer.report import Figure, Table, charts
+from clinometer.report import Figure, Table
 from clinometer.report.cell_statistics import CellStatistics
+from clinometer.report.charts.answers import MOST_GROUPS, answers_chart
+from clinometer.report.charts.axes import above, signed_axis
+from clinometer.report.charts.look import (
+    INK,
+    MARK,
+    PAGE,
+    Spec,
+    is_narrow,
+    model_colours,
+    several_views,
+)
+from clinometer.report.charts.marks import (
+    ABOUT,
+    distinct,
+    layers,
+    mark,
+    nominal,
+    quantitative,
+)
 from clinometer.report.figure import chart
-from clinometer.report.figures import basis, distribution_figure
+from clinometer.report.figures.distribution import distribution_figure
+from clinometer.report.figures.run_words import basis
 from clinometer.runs import Run
 from clinometer.statistics.arrays import FloatArray
 from clinometer.statistics.shape import distribution_characteristics
@@ -115,14 +135,14 @@ def leaning_figure(named: Sequence[Named]) -> Figure:
     )
 
 
-def leaning_boxes(table: pd.DataFrame, *, width: int) -> charts.Spec:
+def leaning_boxes(table: pd.DataFrame, *, width: int) -> Spec:
     """Draw upright boxes of s over groups; table: model, category, group, s.
 
     Of one category all models are in one view; of several, each model has its own, with a box for
     each category.
     """
     models = list(dict.fromkeys(table["model"]))
-    labels = dict(zip(models, charts.distinct(models, 24), strict=True))
+    labels = dict(zip(models, distinct(models, 24), strict=True))
     categories = list(dict.fromkeys(table["category"]))
     views = []
     if len(categories) == 1:
@@ -136,10 +156,10 @@ def leaning_boxes(table: pd.DataFrame, *, width: int) -> charts.Spec:
             view = _boxes(boxes, y_title="↑ more often", width=width)
             views.append({**view, "title": labels[model]})
     sized = [{**view, "width": width - 70, "height": 260} for view in views]
-    return charts.several_views(sized, width)
+    return several_views(sized, width)
 
 
-def _boxes(table: pd.DataFrame, *, y_title: str, width: int) -> charts.Spec:
+def _boxes(table: pd.DataFrame, *, y_title: str, width: int) -> Spec:
     """Draw upright boxes; table: box, group, s."""
     table = table.assign(
         about=[
@@ -150,27 +170,27 @@ def _boxes(table: pd.DataFrame, *, y_title: str, width: int) -> charts.Spec:
         ]
     )
     names = list(dict.fromkeys(table["box"]))
-    angle = -40 if len(names) > 4 or charts.is_narrow(width) else 0
-    x = charts.n(
+    angle = -40 if len(names) > 4 or is_narrow(width) else 0
+    x = nominal(
         "box", sort=names, title=None, axis={"labelAngle": angle, "grid": False}
     )
-    y = charts.q(
+    y = quantitative(
         "s",
         title=y_title,
-        axis={**charts.signed_axis(), **charts.above(grid=True)},
+        axis={**signed_axis(), **above(grid=True)},
     )
     box_look = {
         "extent": 1.5,
         "size": 22,
         "outliers": False,
-        "box": {"fill": charts.PAGE, "stroke": charts.INK, "strokeWidth": 1.2},
-        "median": {"color": charts.INK, "strokeWidth": 2.5},
-        "rule": {"color": charts.INK},
+        "box": {"fill": PAGE, "stroke": INK, "strokeWidth": 1.2},
+        "median": {"color": INK, "strokeWidth": 2.5},
+        "rule": {"color": INK},
     }
-    point_look = {"size": 16, "opacity": 0.4, "color": charts.MARK, "xOffset": 20}
-    return charts.layers(
-        charts.marks("circle", look=point_look, x=x, y=y, description=charts.ABOUT),
-        charts.marks("boxplot", look=box_look, x=x, y=y),
+    point_look = {"size": 16, "opacity": 0.4, "color": MARK, "xOffset": 20}
+    return layers(
+        mark("circle", look=point_look, x=x, y=y, description=ABOUT),
+        mark("boxplot", look=box_look, x=x, y=y),
         data=table,
     )
 
@@ -286,39 +306,39 @@ def _spread_parts(name: str, measure: str, values: FloatArray) -> list[pd.DataFr
     ]
 
 
-def risk_lines(table: pd.DataFrame, *, width: int) -> charts.Spec:
+def risk_lines(table: pd.DataFrame, *, width: int) -> Spec:
     """Draw a panel for each risk, a line and its points for each model.
 
     table: measure, name, look (line or points), at, groups.
     """
-    is_narrow = charts.is_narrow(width)
+    narrow = is_narrow(width)
     names = list(dict.fromkeys(table["name"]))
-    labels = dict(zip(names, charts.distinct(names, 24), strict=True))
+    labels = dict(zip(names, distinct(names, 24), strict=True))
     legend = None
     if len(names) > 1:
-        legend = {"columns": 2 if is_narrow else 4, "orient": "bottom"}
-    scale = {"domain": list(labels.values()), "range": charts.model_colours(len(names))}
-    colour = charts.n("label", legend=legend, scale=scale)
+        legend = {"columns": 2 if narrow else 4, "orient": "bottom"}
+    scale = {"domain": list(labels.values()), "range": model_colours(len(names))}
+    colour = nominal("label", legend=legend, scale=scale)
     table = table.assign(label=table["name"].map(labels))
     views = []
     for measure, line in _LINES.items():
         part = table[table["measure"] == measure]
         x_axis = {"tickCount": 4, "format": ".3~r"}
-        channels = {
-            "x": charts.q("at", title=line.title, axis=x_axis),
-            "y": charts.q("groups", title="groups", axis=charts.above(tickCount=4)),
+        channels: dict[str, Any] = {
+            "x": quantitative("at", title=line.title, axis=x_axis),
+            "y": quantitative("groups", title="groups", axis=above(tickCount=4)),
             "color": colour,
         }
         points = part[part["look"] == "points"]
         curve = part[part["look"] == "line"]
         point_look = {"size": 18, "opacity": 0.45}
-        view = charts.layers(
-            charts.marks("circle", points, look=point_look, **channels),
-            charts.marks("line", curve, look={"strokeWidth": 1.8}, **channels),
+        view = layers(
+            mark("circle", points, look=point_look, **channels),
+            mark("line", curve, look={"strokeWidth": 1.8}, **channels),
         )
-        view_width = width - 60 if is_narrow else (width - 110) / 2
+        view_width = width - 60 if narrow else (width - 110) / 2
         views.append({**view, "width": view_width, "height": 200})
-    return charts.several_views(views, width, beside=True, spacing=30)
+    return several_views(views, width, side_by_side=True, spacing=30)
 
 
 def _leaning_tables(named: Sequence[Named]) -> list[Table]:
@@ -421,8 +441,8 @@ def _answers_figure(
     """Draw the answers of some groups in some contexts."""
     categories = run.preferences.categories
     drawn = f"{n_groups}"
-    if n_groups > charts.MOST_GROUPS:
-        drawn = f"{charts.MOST_GROUPS} of {n_groups}"
+    if n_groups > MOST_GROUPS:
+        drawn = f"{MOST_GROUPS} of {n_groups}"
     number = f"p({categories[0]})" if len(categories) == 2 else "its probability"
     return chart(
         f"heatmap-{folder_name(name)}",
@@ -431,7 +451,7 @@ def _answers_figure(
         f"category; strength: how far from the reference; number: {number}.",
         answers,
         "{group}, {template}: {leans}",
-        charts.answers,
+        answers_chart,
         categories=categories,
     )
 

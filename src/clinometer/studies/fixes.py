@@ -30,7 +30,8 @@ from clinometer.measure.ledger import (
     changes,
     ruling,
 )
-from clinometer.report import Figure, Table, charts
+from clinometer.report import Figure, Table
+from clinometer.report.charts.arrows import arrows_chart
 from clinometer.report.figure import chart
 from clinometer.runs import Run
 from clinometer.statistics.estimate import Estimate, with_ends
@@ -380,7 +381,7 @@ def _arrows(parts: pd.DataFrame, unit: Unit) -> Figure:
         "clear or below a hundredth of the scale; the band is its interval. Controls are pale.",
         parts,
         "{fix}: {part} {from:.2f} to {to:.2f}",
-        charts.arrows,
+        arrows_chart,
     )
 
 

@@ -34,7 +34,7 @@ from clinometer.models.catalog.suites import ZooEntry
 from clinometer.models.open import loaded_once
 from clinometer.report import Extra, Figure, Table, write_report
 from clinometer.report.export import to_csv, write_files
-from clinometer.report.figures import risk_rows
+from clinometer.report.figures.models import risk_rows
 from clinometer.runs import AuditSettings, Run, RunFolder, audit
 from clinometer.settings import with_settings
 from clinometer.storage.atomic import only_writer

@@ -14,7 +14,8 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from clinometer.contexts import ContextSet
 from clinometer.errors import TopicError, first_problem
 from clinometer.measure import Preferences, knowledge
-from clinometer.report import Figure, Table, charts
+from clinometer.report import Figure, Table
+from clinometer.report.charts.points import Panel, points_chart
 from clinometer.report.figure import chart
 from clinometer.statistics.intervals.percentile import central_interval
 from clinometer.storage.untrusted import MOST_RECORD, parse_toml, read_text
@@ -179,7 +180,7 @@ def _knowledge_figure(table: pd.DataFrame) -> Figure:
         "deterministic": "chance_high",
     }
     points = table.rename(columns=columns).assign(text=texts)
-    panels = [charts.Panel(name, end=1.0) for name in dict.fromkeys(points["panel"])]
+    panels = [Panel(name, end=1.0) for name in dict.fromkeys(points["panel"])]
     return chart(
         "knowledge",
         "Knowledge, and the cost of inconsistency",
@@ -187,7 +188,7 @@ def _knowledge_figure(table: pd.DataFrame) -> Figure:
         "be without inconsistency over paraphrases.",
         points,
         "{name}, {panel}: {text}",
-        charts.points,
+        points_chart,
         panels=panels,
     )
 

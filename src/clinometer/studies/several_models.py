@@ -26,9 +26,12 @@ from clinometer.measure.evidence import Evidence
 from clinometer.measure.grid import PreferenceGrid
 from clinometer.measure.risks import MEASURES, RISKS
 from clinometer.models.catalog.suites import suite
-from clinometer.report import Figure, Table, charts
+from clinometer.report import Figure, Table
+from clinometer.report.charts.risks import risks_chart
+from clinometer.report.charts.trend import trend_chart
 from clinometer.report.figure import chart
-from clinometer.report.figures import basis, reference_rows, risk_rows
+from clinometer.report.figures.models import reference_rows, risk_rows
+from clinometer.report.figures.run_words import basis
 from clinometer.runs import Run
 from clinometer.statistics.arrays import ROUNDING, FloatArray
 from clinometer.statistics.estimate import with_ends
@@ -184,7 +187,7 @@ def _printed_figure(
         "code's single-token words and padding; see the notes.",
         pd.concat([ours, theirs], ignore_index=True),
         "{name} R {R:.3f}",
-        charts.risks,
+        risks_chart,
     )
 
 
@@ -301,7 +304,7 @@ def size_findings(results: Results, *, seed: int = 0) -> Findings:
         f"{basis(first)}. A line joins the sizes; bars: intervals over contexts.",
         pd.DataFrame(rows),
         "{name} {measure} {value:.3f}",
-        charts.trend,
+        trend_chart,
         x_title="parameters",
     )
     title = "Change of the risk with ten times the parameters"
@@ -461,7 +464,7 @@ def _sources_figure(by_source: Mapping[str, Sequence[tuple[str, Run]]]) -> Figur
         "Risks of each model in the contexts of each source, with intervals over contexts.",
         pd.DataFrame(risk_rows([run for *_, run in members], names)),
         "{name} R {R:.3f}",
-        charts.risks,
+        risks_chart,
     )
 
 
