@@ -20,7 +20,7 @@ from clinometer.statistics.estimate import with_ends
 
 
 @dataclass(frozen=True)
-class Part:
+class ReplyPart:
     """A part of what repeated replies differ by, as a page shows it."""
 
     title: str
@@ -30,9 +30,9 @@ class Part:
     ink: str
 
 
-LEAN = Part("Steady lean", "lean", BIAS)
-SWING = Part("Swing", "swing", VOLATILITY)
-DICE = Part("Dice", "dice", MARK)
+LEAN = ReplyPart("Steady lean", "lean", BIAS)
+SWING = ReplyPart("Swing", "swing", VOLATILITY)
+DICE = ReplyPart("Dice", "dice", MARK)
 PARTS = (LEAN, SWING, DICE)
 
 
