@@ -26,8 +26,10 @@ from clinometer.reliability import (
     read_variants,
 )
 from clinometer.reliability.audit import BenchmarkSettings, audit_benchmark
+from clinometer.reliability.random_words import random_control
 from clinometer.reliability.ratings import read_ratings
-from clinometer.reliability.validation import StatementScores, random_control, validate
+from clinometer.reliability.statement_scores import StatementScores
+from clinometer.reliability.validation import validate
 from clinometer.reliability.variants import VariantSettings
 
 

@@ -17,19 +17,18 @@ from tests.present import present
 import clinometer as cm
 from clinometer.errors import SettingsError, TableError
 from clinometer.reliability import ReliabilityRun, Statement
+from clinometer.reliability.random_words import random_control
 from clinometer.reliability.ratings import Ratings, read_ratings, sentence_key
 from clinometer.reliability.record import ReliabilityRecord
-from clinometer.reliability.validation import (
+from clinometer.reliability.regression import regression
+from clinometer.reliability.statement_scores import (
     ADDED,
     LENGTH,
     RANDOM,
     TAU,
     StatementScores,
-    random_control,
-    regression,
-    right_order,
-    validate,
 )
+from clinometer.reliability.validation import right_order, validate
 from clinometer.statistics.arrays import FloatArray
 from clinometer.storage.record import ModelRecord
 
@@ -135,7 +134,7 @@ def test_the_overlap_says_what_a_high_rating_means(shared_data: Path) -> None:
     assert found.outcome["y"] == 6
     assert 40 <= found.statements <= 43
     assert present(found.right_order).value > 0.6
-    keyed = table.by_sentence().columns["mean rating"][1]
+    keyed = table.by_sentence().columns["mean rating"].values
     said = pd.Series(labels.most_frequent()).reindex(keyed.index)
     assert keyed[said == "n"].mean() == pytest.approx(3.36, abs=0.02)
     assert keyed[said == "y"].mean() == pytest.approx(2.83, abs=0.01)

@@ -24,11 +24,9 @@ from clinometer.tables import Table
 if TYPE_CHECKING:
     from clinometer.reliability.agreement import Agreement
     from clinometer.reliability.ratings import Ratings
-    from clinometer.reliability.validation import (
-        LogisticRegression,
-        StatementScores,
-        Validation,
-    )
+    from clinometer.reliability.regression import LogisticRegression
+    from clinometer.reliability.statement_scores import StatementScores
+    from clinometer.reliability.validation import Validation
 
 _PAIRS = 10
 """Pairs of annotators whose kappa is printed."""
@@ -169,7 +167,8 @@ def _scores_of_runs(
     folders: Sequence[Path], *, random: bool, seed: int
 ) -> StatementScores:
     """Return the scores of runs; with `random` those of random words for context, too."""
-    from clinometer.reliability.validation import StatementScores, random_control
+    from clinometer.reliability.random_words import random_control
+    from clinometer.reliability.statement_scores import StatementScores
 
     runs = {str(path): ReliabilityRun.load(path) for path in folders}
     controls = {}
@@ -185,7 +184,7 @@ def _scores_of_table(
 ) -> StatementScores:
     """Return the scores of a table, with the sentences of the table that was judged."""
     from clinometer.reliability.ratings import texts_of
-    from clinometer.reliability.validation import StatementScores
+    from clinometer.reliability.statement_scores import StatementScores
 
     rows = rows_by_id(path, column)
     texts = texts_of(rows if dataset is None else rows_by_id(dataset))

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from clinometer.display.notebook import titled_html
 from clinometer.display.numbers import MISSING, counted, show
-from clinometer.reliability.findings import ReliabilityFinding, run_findings
+from clinometer.reliability.finding import ReliabilityFinding
+from clinometer.reliability.findings import run_findings
 from clinometer.reliability.folder import ReliabilityFolder, run_folder
 from clinometer.reliability.record import ReliabilityRecord
 from clinometer.statistics.estimate import Estimate
@@ -84,6 +85,13 @@ class ReliabilityRun:
     def versions(self) -> pd.DataFrame:
         """One row per version."""
         return self._frame("versions")
+
+    @property
+    def counted_versions(self) -> pd.Series[Any]:
+        """The texts of the versions that count, as a list by the id of their statement."""
+        versions = self.versions
+        counted = versions[versions["left_out"] == ""]
+        return counted.groupby("id", sort=False)["text"].agg(list)
 
     def _frame(self, name: str) -> pd.DataFrame:
         frame: pd.DataFrame = self.tables[name].to_pandas()
