@@ -56,10 +56,10 @@ GUARDS = (
     Mutation("forms", "web/app.py", "int(length) and kind != _FORM", "False", ANNOTATION, "large_body"),
     # who may come in
     Mutation("pages", "web/app.py", '"127.0.0.1", "[::1]", host]', '"*"]', ANNOTATION, "other_hosts"),
-    Mutation("pages", "web/app.py", "if hmac.compare_digest(kept.encode(), token.encode()):", "if True:", "tests/web", "token"),
+    Mutation("pages", "web/app.py", "if hmac.compare_digest(cookie_token.encode(), token.encode()):", "if True:", "tests/web", "token"),
     Mutation("pages", "web/app.py", "script-src 'self'", "script-src *", "tests/web", "header or policy"),
     # paths
-    Mutation("paths", "web/viewer.py", "return path.resolve().is_relative_to(self.root)", "return True", VIEWER, "links"),
+    Mutation("paths", "web/runs_index.py", "return path.resolve().is_relative_to(self.root)", "return True", VIEWER, "links"),
     Mutation("paths", "runs/folder/record.py", "if name not in builtin_topics():", "if False:", "tests/security/test_viewer.py", "paths_opened and topic"),
     Mutation("paths", "runs/folder/partial.py", "if record.contexts.name in builtin_contexts():", "if True:", "tests/security/test_viewer.py", "paths_opened and contexts"),
     # forms of other pages

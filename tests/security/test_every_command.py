@@ -101,7 +101,7 @@ def at_a_listener(
     monkeypatch.setenv("OPENAI_API_KEY", "secret")
     monkeypatch.setenv("CLINOMETER_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", listener.url)
-    monkeypatch.setattr("clinometer.web.app.serve", lambda *_, **__: None)
+    monkeypatch.setattr("clinometer.web.serve.serve", lambda *_, **__: None)
     monkeypatch.setattr("webbrowser.open", lambda *_: True)
 
 

@@ -53,7 +53,7 @@ from clinometer.storage.untrusted import limited, parse_json
 from clinometer.topics.lists import BUILTIN
 from clinometer.topics.load import parse_topic
 from clinometer.topics.schema import read_file as read_topic
-from clinometer.web.viewer import RunsIndex
+from clinometer.web.runs_index import RunsIndex
 
 SETTINGS = AuditSettings()
 

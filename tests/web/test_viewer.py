@@ -36,7 +36,8 @@ from clinometer.runs import Run, RunFolder
 from clinometer.storage.atomic import only_writer
 from clinometer.web import view_run, viewer
 from clinometer.web.app import new_app
-from clinometer.web.viewer import RunsIndex, _others
+from clinometer.web.runs_index import RunsIndex
+from clinometer.web.viewer import peers_of
 
 
 @pytest.fixture(scope="module")
@@ -268,7 +269,7 @@ def test_the_list_rereads_only_changed_runs(tmp_path: Path, root: Path) -> None:
 def test_only_the_run_itself_is_shown(tmp_path: Path) -> None:
     run = made_run(tmp_path / "one", groups=3, contexts=5)
     made_run(tmp_path / "two", groups=3, contexts=5)
-    assert _others(RunsIndex(tmp_path), "one", run) == [("two", "two")]  # of one model
+    assert peers_of(RunsIndex(tmp_path), "one", run) == [("two", "two")]  # of one model
     with view_run(run, browser=False) as run_view:
         page = run_view.address.split("?")[0]
         with httpx.Client(follow_redirects=True) as browser:

@@ -18,7 +18,6 @@ from clinometer.contexts import ContextSet
 from clinometer.errors import RunError, SettingsError, TableError
 from clinometer.measure import RiskReport
 from clinometer.models.options import SampleOptions
-from clinometer.models.protocol import Prompt
 from clinometer.models.replies import open_reader
 from clinometer.models.sampled import check_continued, recognised
 from clinometer.readouts import OTHER, UNREAD, Readout
@@ -26,7 +25,7 @@ from clinometer.runs import AuditSettings
 from clinometer.runs.resolve import resampling_clusters
 from clinometer.runs.scores import CellGrid
 from clinometer.storage.untrusted import NOTHING
-from clinometer.topics import Topic, parse_topic
+from clinometer.topics import Prompt, Topic, parse_topic
 from clinometer.topics.toml_text import topic_text
 
 KEY = "clinometer"

@@ -64,7 +64,7 @@ def annotate_command(
     """
     from clinometer.web.annotation.pages import annotation, read_guidelines
     from clinometer.web.annotation.store import Store, export_table, read_task
-    from clinometer.web.app import serve
+    from clinometer.web.serve import serve
 
     if public is not None and not public.startswith(("http://", "https://")):
         raise SettingsError(

@@ -88,7 +88,8 @@ def view_command(
     says otherwise; the printed address contains a token that grants access.
     """
     from clinometer.web import viewer
-    from clinometer.web.app import new_token, open_browser, serve
+    from clinometer.web.app import new_token
+    from clinometer.web.serve import open_browser, serve
 
     token = new_token()
     app = viewer(folder, host=host, token=token)

@@ -21,7 +21,8 @@ from clinometer.errors import InputError, SettingsError
 from clinometer.reliability import Blanks
 from clinometer.storage.untrusted import MOST_RECORD, read_text
 from clinometer.web.annotation.store import ACTIVE, STOPPED, Annotator, Store
-from clinometer.web.app import Pages, add_static, new_app
+from clinometer.web.app import new_app
+from clinometer.web.pages import Pages, add_static
 
 #: Maximum length: annotators do not read longer texts while they work.
 _LONGEST = 200_000
