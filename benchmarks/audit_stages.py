@@ -95,9 +95,9 @@ def memory(kind: str) -> int:
 def one_audit(arguments: list[str], started: float) -> None:
     """Run the command in this process and print its line."""
     stages = Stages()
-    from clinometer.cli import audit as command
     from clinometer.cli import main as clinometer_main
-    from clinometer.models import tokens
+    from clinometer.cli import show_runs
+    from clinometer.models.tokens import slots
     from clinometer.runs.audited_model import AuditedModel
     from clinometer.runs.folder.folder import RunFolder
     from clinometer.runs.run import Run
@@ -154,8 +154,8 @@ def one_audit(arguments: list[str], started: float) -> None:
         opened.append((scorer, score))
         return scorer
 
-    AuditedModel.open = opening  # type: ignore[method-assign]
-    stages.wrap("tokenise", tokens, "_around_marker")
+    AuditedModel.open = opening
+    stages.wrap("tokenise", slots, "_around_marker")
     stages.wrap("find", Scoring, "_fill_from_cache")
     stages.wrap("prompts", CellGrid, "prompts")
     stages.wrap("store", RunFolder, "write_scores")
@@ -163,7 +163,7 @@ def one_audit(arguments: list[str], started: float) -> None:
     stages.wrap("tables", PreferenceTable, "add")
     stages.wrap("tables", PreferenceTable, "preferences")
     stages.wrap("measure", Run, "measured")
-    stages.wrap("render", command, "print_runs")
+    stages.wrap("render", show_runs, "print_runs")
     try:
         clinometer_main(["audit", *arguments])
     except SystemExit as end:
@@ -182,7 +182,8 @@ def one_audit(arguments: list[str], started: float) -> None:
     stages.seconds["score"] = max(ended) - min(begun)
     kept = RunFolder(Path(arguments[arguments.index("--out") + 1]))
     digest = hashlib.sha256()
-    for numbers, part in kept.read_scores(words=len(words), repair=False):
+    stored = kept.read_scores(words=len(words), cells=cells, repair=False)
+    for numbers, part in stored:
         digest.update(numbers.tobytes() + part.log_probs.tobytes())
     line = {
         "model": scorer.info.name,

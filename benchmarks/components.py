@@ -44,7 +44,7 @@ def grid() -> list[tuple[str, str, int, int, str]]:
     """Every case, shuffled with a fixed seed."""
     every = list(itertools.product(PLANTED, REPETITIONS, CONTEXTS, GROUPS, KINDS))
     kept = [case for case in every if "alone" not in case[0] or case[4] == "scale"]
-    np.random.default_rng(0).shuffle(kept)  # type: ignore[arg-type]
+    np.random.default_rng(0).shuffle(kept)
     return [(str(a), str(b), int(c), int(d), str(e)) for a, b, c, d, e in kept]
 
 

@@ -31,9 +31,10 @@ import numpy as np
 from clinometer.contexts import ContextSet, load_contexts
 from clinometer.models import WordOptions
 from clinometer.runs import AuditSettings, Run, RunFolder, audit
+from clinometer.statistics.arrays import FloatArray
 from clinometer.topics import load_topic
 
-#: Reporting verbs that make, with the paper's ten templates, 100 contexts (as in grid.py).
+# Reporting verbs that make, with the paper's ten templates, 100 contexts (as in grid.py).
 from grid import templates  # isort: skip
 
 
@@ -56,7 +57,7 @@ def child(arguments: argparse.Namespace) -> None:
             print(f"begun {len(prompts)}", flush=True)
             return score(prompts, words, *more)
 
-        scorer.score = told  # type: ignore[method-assign]
+        scorer.score = told
         return scorer
 
     module.open_model = telling
@@ -107,41 +108,42 @@ def stored(out: Path) -> int:
     return sum(0 if t is None else len(t) for _, t in RunFolder(out).parts.read())
 
 
-def differences(one: Path, two: Path) -> list[str]:
-    """What is not identical between two finished runs."""
-    first, second = Run.load(one), Run.load(two)
-    found = [] if first.preferences.equals(second.preferences) else ["preferences"]
-    for name in (
-        "summary",
-        "corrected",
-        "verdict",
-        "counts",
-        "n_eff",
-        "preference_bound",
-        "words",
-    ):
-        if getattr(first.record, name) != getattr(second.record, name):
-            found.append(name)
-    for name in ("groups", "contexts", "preferences"):
-        tables = [RunFolder(path).read_table(name) for path in (one, two)]
-        if not tables[0].equals(tables[1]):
-            found.append(f"{name}.parquet")
-    if not np.array_equal(scores(one), scores(two)):
-        found.append("scores")
-    return found
+RESULTS = ("summary", "counts", "n_eff", "floor", "preference_bound", "words")
+"""What run.json must say alike."""
 
 
-def scores(out: Path) -> Any:
-    words = len(load_topic("gender").words)
-    rows: dict[int, Any] = {}
-    for cells, found in RunFolder(out).read_scores(words=words, repair=False):
-        columns = np.column_stack([found.log_probs, found.log_coverage, found.skipped])
+def differences(whole: Path, killed: Path) -> list[str]:
+    """Return what is not identical between two finished runs."""
+    first, first_tables = RunFolder(whole).read_finished()
+    second, second_tables = RunFolder(killed).read_finished()
+    names = []
+    if not Run.load(whole).preferences.equals(Run.load(killed).preferences):
+        names.append("preferences")
+    for name in RESULTS:
+        if getattr(first, name) != getattr(second, name):
+            names.append(name)
+    for name, table in first_tables.items():
+        if not table.equals(second_tables[name]):
+            names.append(f"{name}.parquet")
+    if not np.array_equal(scores(whole), scores(killed)):
+        names.append("scores")
+    return names
+
+
+def scores(out: Path) -> FloatArray:
+    """Return the stored scores [cells, columns], by the number of the cell."""
+    n_cells = Run.load(out).preferences.observed.size
+    n_words = len(load_topic("gender").words)
+    stored = RunFolder(out).read_scores(words=n_words, cells=n_cells, repair=False)
+    rows: dict[int, FloatArray] = {}
+    for cells, part in stored:
+        columns = np.column_stack([part.log_probs, part.log_coverage, part.skipped])
         rows.update(zip(cells.tolist(), columns, strict=True))
     return np.stack([rows[cell] for cell in sorted(rows)])
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])  # type: ignore[union-attr]
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--model", default="smollm2")
     parser.add_argument("--groups", type=int, default=120)
     parser.add_argument("--contexts", type=int, default=100)

@@ -338,7 +338,8 @@ def main() -> None:
     )
     settings = parser.parse_args()
     if settings.prepare:
-        print(json.dumps(prepare(*settings.prepare, settings.data)))
+        statements, versions = settings.prepare
+        print(json.dumps(prepare(statements, versions, settings.data)))
         return
     imports = import_clinometer()
     device = torch.device(settings.device)

@@ -157,9 +157,10 @@ def _at_once(run: Any, topic: Any, y: int) -> tuple[np.ndarray, np.ndarray]:
     ]
     X, C = run.preferences.values.shape[:2]
     counts = np.zeros((X, C, len(texts)))
-    for cells, scores in RunFolder(run.path).read_scores(
-        words=len(run.record.words.words), repair=False
-    ):
+    stored = RunFolder(run.path).read_scores(
+        words=len(run.record.words.words), cells=X * C, repair=False
+    )
+    for cells, scores in stored:
         for x, c, said in zip(cells // C, cells % C, scores.draws, strict=True):
             for reply in said:
                 for k, spelled in enumerate(texts):

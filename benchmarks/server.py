@@ -139,11 +139,11 @@ def rounded_activations() -> Iterator[None]:
         whole = torch.where(scale > 0, blocks / scale, 0.0).round()
         return plain(self, (whole * scale.half().float()).flatten(-2))
 
-    torch.nn.Linear.forward = forward  # type: ignore[method-assign]
+    torch.nn.Linear.forward = forward
     try:
         yield
     finally:
-        torch.nn.Linear.forward = plain  # type: ignore[method-assign]
+        torch.nn.Linear.forward = plain
 
 
 if __name__ == "__main__":
