@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import string
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from clinometer.errors import TopicError
-from clinometer.readouts.tables import NumberTable, parse_readout
+from clinometer.readouts.tables import KINDS, NumberTable, parse_readout
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "readouts.md"
 
 
 def scale(low: float, high: float) -> NumberTable:
@@ -65,3 +68,9 @@ def test_a_rating_has_two_to_ten_steps() -> None:
         if not refused({"kind": "rating", "scale": steps}, {})
     ]
     assert suits == [2, 3, 4, 5, 6, 7, 8, 9, 10]
+
+
+def test_every_kind_has_a_row_in_the_docs() -> None:
+    page = PAGE.read_text("utf-8")
+    for kind in KINDS:
+        assert f"\n| `{kind}` |" in page, kind

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from functools import cache, partial
 from html import escape
 from importlib import resources
+from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
@@ -41,6 +42,7 @@ from clinometer.report.charts.trend import trend_chart
 from clinometer.report.figure import inline, small_signs, to_svg
 from clinometer.report.figures.factor import factor_figure, regression_line
 
+ROOT = Path(__file__).resolve().parents[2]
 NAMES = ["a model", *HOSTILE[:4]]
 TWO = ("male", "female")
 rng = np.random.default_rng(0)
@@ -181,6 +183,14 @@ def schema() -> dict[str, Any]:
     """Of Vega-Lite, as Altair brings it: what the renderer does not know, it ignores."""
     file = resources.files("altair.vegalite.v6.schema") / "vega-lite-schema.json"
     return dict(json.loads(file.read_text(encoding="utf-8")))
+
+
+def test_every_chart_has_a_row_in_the_docs() -> None:
+    page = (ROOT / "docs" / "report.md").read_text("utf-8")
+    files = (ROOT / "src" / "clinometer" / "report" / "charts").glob("*.py")
+    source = "".join(file.read_text("utf-8") for file in files)
+    for name in re.findall(r"^def ([a-z]\w*_chart)\(", source, re.M):
+        assert f"| `{name}(table" in page, name
 
 
 @pytest.mark.parametrize("width", [WIDE, NARROW])
