@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 import torch
 import transformers
-from tests.present import present
 
 from clinometer.errors import ModelError, SettingsError, TopicError
 from clinometer.models import (
@@ -48,7 +47,7 @@ kind = "choice"
 
 
 def query(topic: Topic) -> ReadoutQuery:
-    return present(ReadoutQuery.of(topic))
+    return ReadoutQuery.of(topic)
 
 
 @pytest.fixture(scope="module")
@@ -247,15 +246,13 @@ def test_a_classifier_that_is_nowhere_is_one_line() -> None:
 
 
 def test_a_judge_is_asked_the_rubric_in_every_order() -> None:
-    table = present(
-        parse_readout(
-            {
-                "kind": "text",
-                "by": "judge",
-                "model": "pocket:gpt2-s",
-                "rubric": "Mood of: [reply]?",
-            }
-        )
+    table = parse_readout(
+        {
+            "kind": "text",
+            "by": "judge",
+            "model": "pocket:gpt2-s",
+            "rubric": "Mood of: [reply]?",
+        }
     )
     judge = open_reader(table, MOODS, NOTHING)
     assert isinstance(judge, JudgeReader)

@@ -19,7 +19,7 @@ from clinometer.runs.audited_model import AuditedModel, CellBlock
 from clinometer.runs.folder.folder import RunFolder
 from clinometer.runs.run import Run
 from clinometer.runs.scoring import ReplyProgress
-from clinometer.topics import Prompt, parse_topic
+from clinometer.topics import Prompt, Topic, parse_topic
 
 TOPIC = cm.load_topic("gender").select(["nurse", "technician", "clerk"])
 CHUNK = 4
@@ -41,10 +41,9 @@ def said_to_be_on_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_chunk_size", lambda _device: CHUNK)
 
 
-def asked(
-    name: str, words: tuple[str, ...], readout: ReadoutQuery | None = None
-) -> AuditedModel:
+def asked(name: str, words: tuple[str, ...], topic: Topic = TOPIC) -> AuditedModel:
     load = LoadOptions(device="cpu")
+    readout = ReadoutQuery.of(topic)
     return AuditedModel(ModelSpec.parse(name), load, WordOptions(), words, readout)
 
 
@@ -107,7 +106,7 @@ def test_options_taken_per_token_are_scored_exactly(
         f'[readout]\nkind = "choice"\nlabels = "none"\nnormalise = "{normalise}"\n'
         '[contexts]\nwording = ["Is [X] in? Answer [options]. [Y]"]'
     )
-    opened: Any = asked("pocket:gpt2-s", topic.words, ReadoutQuery.of(topic)).open()
+    opened: Any = asked("pocket:gpt2-s", topic.words, topic).open()
     assert opened.scorer.options.tolerance == tolerance
 
 

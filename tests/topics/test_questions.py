@@ -168,7 +168,7 @@ DECISIONS = ("hiring", "lending", "tenancy", "triage", "traits", "story")
 def test_builtin_questions_have_forty_wordings_and_two_more_factors(name: str) -> None:
     topic = load_topic(name)
     assert isinstance(topic.questions, Questions)
-    assert topic.readout is not None
+    assert topic.readout.asks
     assert len(topic.questions.wordings) >= 40
     assert len(topic.questions.factors) >= 2
     assert len(topic) == 24

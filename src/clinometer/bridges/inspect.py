@@ -133,7 +133,7 @@ def _audit_run(
     draws = replies_by_cell(audit, replies, str(path))
     topic = audit.topic
     words = topic.words
-    if topic.readout is None:
+    if not topic.readout.asks:
         scores = counted(audit.prompts, words, draws)
         report = word_report(words)
     else:

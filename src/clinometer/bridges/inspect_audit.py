@@ -121,11 +121,8 @@ class ReplyReader:
     topic: Topic
 
     @cached_property
-    def _readout(self) -> Readout | None:
-        table = self.topic.readout
-        if table is None:
-            return None
-        return open_reader(table, self.topic.attributes, NOTHING)
+    def _readout(self) -> Readout:
+        return open_reader(self.topic.readout, self.topic.attributes, NOTHING)
 
     def read(self, reply: str, *, group: str, template: str) -> tuple[str | None, str]:
         """Return the category (None if it is not one) and the word, or why there is none.
@@ -139,13 +136,13 @@ class ReplyReader:
         """
         prompt = self.topic.render(template, group)
         words = self.topic.words
-        if self._readout is not None and prompt.shown is not None:
+        if prompt.shown is not None:
             (number,) = self._readout.read([reply], [prompt.shown])
         else:
             number = recognised(reply, tuple(words), prompt.before, space=prompt.space)
         if number < 0:
             return None, UNREAD.get(number, UNREAD[OTHER])
-        if self._readout is not None:
+        if prompt.shown is not None:
             category = self.topic.categories[number]
             return category, category
         word = words[number]

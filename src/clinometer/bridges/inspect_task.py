@@ -63,7 +63,7 @@ def audit(
         subject = choose_groups(subject, names)
     sampling = {"max_contexts": max_contexts, "seed": seed}
     context_set = resolve(sampling, subject, contexts).contexts
-    if reply_tokens is None and subject.readout is not None:
+    if reply_tokens is None and subject.readout.asks:
         reply_tokens = subject.readout.length
     options = SampleOptions(
         replies=replies, temperature=temperature, reply_tokens=reply_tokens, seed=seed
@@ -80,7 +80,7 @@ def audit(
             seed=seed,
             temperature=temperature,
             reply_tokens=options.tokens,
-            question=subject.readout is not None,
+            question=subject.readout.asks,
         ),
         scorer=readout(topic=topic_text(subject)),
         metrics=[

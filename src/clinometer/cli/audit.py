@@ -167,7 +167,7 @@ class AuditRequest:
         With --chat a model is also scored outside its chat template, unless it is asked questions.
         """
         planned_chat = (self.planned or {}).get("chat")
-        if self.given.get("chat", planned_chat) and self.topic.readout is None:
+        if self.given.get("chat", planned_chat) and not self.topic.readout.asks:
             return {
                 "": {**self.given, "chat": False},
                 "-chat": {**self.given, "chat": True},

@@ -90,7 +90,7 @@ def _topic(name: str) -> dict[str, Any]:
         "reference": topic.reference,
         "shared_words": {w: list(c) for w, c in topic.shared_words.items()},
         "left_out": list(topic.left_out),
-        "readout": None if topic.readout is None else topic.readout.model_dump(),
+        "readout": topic.readout.tables().get("readout"),
         "source": topic.source,
         "notes": topic.notes,
     }

@@ -74,10 +74,8 @@ class ReadoutQuery:
     attributes: dict[str, tuple[str, ...]]
 
     @classmethod
-    def of(cls, topic: Topic) -> ReadoutQuery | None:
-        """Return the query of a topic of questions; None where words are scored at a slot."""
-        if topic.readout is None:
-            return None
+    def of(cls, topic: Topic) -> ReadoutQuery:
+        """Return the query of a topic."""
         return cls(topic.name, topic.readout, dict(topic.attributes))
 
     def check(self, load: LoadOptions) -> None:
@@ -87,7 +85,7 @@ class ReadoutQuery:
                 f"topic {self.topic!r}: its readout {self.table.kind!r} reads whole replies; add "
                 "--replies 20, replies per question"
             )
-        if load.sampled is not None:
+        if self.table.asks and load.sampled is not None:
             open_reader(self.table, self.attributes, load.allowed)
 
 

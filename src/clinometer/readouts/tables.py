@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, Strict, ValidationError
@@ -30,6 +30,9 @@ class ReadoutTable(BaseModel):
     """What all kinds have in common."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    asks: ClassVar[bool] = True
+    """Whether contexts are questions; otherwise they are sentences with a slot for a word."""
 
     exact: ClassVar[bool] = False
     """Whether log-probabilities can be read; otherwise only whole replies."""
@@ -65,6 +68,13 @@ class ReadoutTable(BaseModel):
         rule: Normalise = getattr(self, "normalise", "sum")
         return rule
 
+    def tables(
+        self, *, exclude: Collection[str] = (), exclude_none: bool = False
+    ) -> dict[str, Any]:
+        """Return what a file has of this readout: the table `readout`; of words nothing."""
+        table = self.model_dump(exclude=set(exclude), exclude_none=exclude_none)
+        return {"readout": table}
+
     def check(self, attributes: Mapping[str, tuple[str, ...]]) -> None:
         """Refuse attributes that do not suit this readout."""
         if self.favourable is not None and self.favourable not in attributes:
@@ -73,6 +83,20 @@ class ReadoutTable(BaseModel):
                 f"readout.favourable: expected a category ({known}), found {self.favourable!r}"
                 f"{closest(self.favourable, attributes)}"
             )
+
+
+class WordsTable(ReadoutTable):
+    """The probabilities of words at a slot; a topic file needs no table for it."""
+
+    asks: ClassVar[bool] = False
+    exact: ClassVar[bool] = True
+
+    kind: Literal["words"] = "words"
+
+    def tables(
+        self, *, exclude: Collection[str] = (), exclude_none: bool = False
+    ) -> dict[str, Any]:
+        return {}
 
 
 class ChoiceTable(ReadoutTable):
@@ -302,28 +326,32 @@ KINDS: dict[str, type[ReadoutTable]] = {
 }
 """The tables by the kind that a topic file names."""
 
-WORDS = "words"
-"""The kind of a topic of words, which has no table."""
+WORDS = WordsTable()
+"""The readout of a topic of words."""
 
 
-def parse_readout(table: Mapping[str, Any]) -> ReadoutTable | None:
-    """Return a checked `[readout]`; None for `words`, the probabilities of words at a slot.
+def parse_readout(table: Mapping[str, Any] | None) -> ReadoutTable:
+    """Return a checked `[readout]`; that of words where a file has none.
 
     >>> parse_readout({"kind": "choice", "labels": "none"}).labels
     'none'
+    >>> parse_readout(None).kind
+    'words'
     """
+    if table is None:
+        return WORDS
     kind = table.get("kind")
-    known = (WORDS, *KINDS)
+    known = (WORDS.kind, *KINDS)
     if kind not in known:
         found = "missing" if kind is None else f"found {kind!r}"
         raise TopicError(
             f"readout.kind: expected {', '.join(known)}; {found}{closest(kind, known)}"
         )
-    if kind == WORDS:
+    if kind == WORDS.kind:
         if len(table) > 1:
             extra = next(key for key in table if key != "kind")
             raise TopicError(f'readout.{extra}: leave it out; "words" has no settings')
-        return None
+        return WORDS
     model = KINDS[kind]
     try:
         return model.model_validate(dict(table))

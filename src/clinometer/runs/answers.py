@@ -140,9 +140,8 @@ def answered_groups(run: Run) -> list[dict[str, Any]]:
 
 def _columns(run: Run) -> dict[str, FloatArray]:
     """Return what groups [X] are answered, by name; nothing of words."""
-    readout = run.record.topic.readout
-    table = None if readout is None else parse_readout(readout)
-    if table is None:
+    table = parse_readout(run.record.topic.readout)
+    if not table.asks:
         return {}
     columns: dict[str, FloatArray] = {}
     preferences = run.preferences

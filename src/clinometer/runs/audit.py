@@ -208,8 +208,7 @@ def _audited_model(
     """Return the model, which an attempt that is resumed opens as it was opened before."""
     load = audit.settings.load
     readout = ReadoutQuery.of(audit.topic)
-    if readout is not None:
-        readout.check(load)
+    readout.check(load)
     if earlier.record is not None:
         load = begun_load(load, earlier.record, earlier.usage)
     return AuditedModel(

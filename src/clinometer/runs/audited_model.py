@@ -50,8 +50,8 @@ class AuditedModel:
 
     words: tuple[str, ...]
 
-    readout: ReadoutQuery | None = None
-    """How replies are read; None for a topic of words."""
+    readout: ReadoutQuery
+    """How replies are read, or words scored."""
 
     reply_file: Path | None = None
     """The file that keeps replies as they arrive."""
@@ -74,7 +74,7 @@ class AuditedModel:
         )
         if self.reply_file is not None:
             scorer.keep(self._reply_log(self.reply_file, scorer))
-        if self.readout is None:
+        if not self.readout.table.asks:
             return scorer
         reader = None
         if self.load.sampled:
@@ -85,14 +85,14 @@ class AuditedModel:
 
     def _word_options(self) -> WordOptions:
         """Return the options of words; no bound survives the root of a mean per token."""
-        if self.readout is None or self.readout.table.normalisation != "per-token":
+        if self.readout.table.normalisation != "per-token":
             return self.options
         return replace(self.options, tolerance=0.0)
 
     def _load_options(self) -> LoadOptions:
         """Return the options of the model; a readout of whole replies needs them sampled."""
         load = self.load
-        if self.readout is None or self.readout.table.exact or load.sampled is None:
+        if self.readout.table.exact or load.sampled is None:
             return load
         return replace(load, sampled=replace(load.sampled, automatic=False))
 

@@ -58,7 +58,7 @@ class EditedQuestions:
         >>> len(edited.topic), len(edited.contexts), edited.edits[:2]
         (4, 400, ('blank line', 'weekday'))
         """
-        if topic.readout is None:
+        if not topic.readout.asks:
             raise SettingsError(
                 "placebo: expected a topic of questions, such as hiring, or an own prompt; found "
                 f"{topic.name!r}: shuffled words are the floor of word topics"

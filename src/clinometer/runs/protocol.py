@@ -210,7 +210,7 @@ class Protocol(BaseModel):
     def _setting_deviations(self, audit: ResolvedAudit) -> list[str]:
         planned = self._resolved_settings(audit)
         done = _planned(audit.settings)
-        if planned["chat"] and audit.topic.readout is None:
+        if planned["chat"] and not audit.topic.readout.asks:
             done["chat"] = True  # sentences are asked both ways
         sampled = audit.settings.load.sampled
         if sampled is not None and sampled.automatic and planned["replies"] is None:

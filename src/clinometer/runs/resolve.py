@@ -155,7 +155,7 @@ def _check_placebo(settings: AuditSettings, spec: ModelSpec | None) -> None:
 def _with_readout(settings: AuditSettings, topic: Topic) -> AuditSettings:
     """Return the settings under which the readout of a topic of questions can read answers."""
     readout = topic.readout
-    if readout is None:
+    if not readout.asks:
         return settings
     settings = with_settings(settings, {"chat_request": QUESTION})
     if not readout.exact and settings.load.sampled is None:

@@ -113,9 +113,8 @@ class Run:
     def outcome(self) -> Outcome:
         """What kind of answer it holds: words, decisions or scores."""
         topic = self.record.topic
-        favourable = topic.favourable
-        if not favourable and topic.readout is not None:
-            favourable = topic.readout.get("favourable") or ""
+        readout = topic.readout or {}
+        favourable = topic.favourable or readout.get("favourable") or ""
         imported = self.record.imported is not None
         return outcome_of(
             self.preferences,

@@ -53,8 +53,7 @@ def sample_replies(
 
     A run folder runs no code, even where it is `allowed`: a function is taken from its `topic`.
     """
-    readout = run.record.topic.readout
-    table = None if readout is None else parse_readout(readout)
+    table = parse_readout(run.record.topic.readout)
     if topic is None:
         allowed = replace(allowed, code=())
     elif topic.readout != table:
@@ -63,7 +62,7 @@ def sample_replies(
             "give the file that was audited"
         )
     words = run.record.words
-    if run.path is None or table is None or words is None or not run.record.replies:
+    if run.path is None or not table.asks or words is None or not run.record.replies:
         raise RunError(
             f"{run.model}: expected a run with sampled replies to questions, found none; audit a "
             "topic of questions with --replies N"

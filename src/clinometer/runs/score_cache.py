@@ -80,7 +80,7 @@ class ScoreCache:
             "load": asdict(self.model.load),
             "scoring": self.scoring,
             "words": self.model.words,
-            **self._readout(),
+            **self.model.readout.table.tables(),
             "space": space,
             "versions": versions(),
             "machine": [platform.node(), os.environ.get("CUDA_VISIBLE_DEVICES")],
@@ -135,7 +135,7 @@ class ScoreCache:
         """Return a scope with the categories, if these decide which words are expanded."""
         all_expanded = self.scoring["words.tolerance"] == 0
         none_expanded = self.scoring["words.single_token"]
-        if all_expanded or none_expanded or self.model.readout is not None:
+        if all_expanded or none_expanded or self.model.readout.table.asks:
             return scope
         digest = hashlib.sha256(repr(counts.tolist()).encode()).hexdigest()
         return {**scope, "counts": digest}
@@ -158,13 +158,9 @@ class ScoreCache:
                 if name not in _RESOLVED
             },
             "words": self.model.words,
-            **self._readout(),
+            # Its labels and normalisation change a score.
+            **self.model.readout.table.tables(),
         }
-
-    def _readout(self) -> dict[str, Any]:
-        """Return the readout, whose labels and normalisation change a score."""
-        readout = self.model.readout
-        return {} if readout is None else {"readout": readout.table.model_dump()}
 
 
 def _key(prompt: Prompt) -> str:

@@ -164,7 +164,7 @@ def _with_fix(planned: PlannedRun, fix: Fix, out: Path, *, in_chat: bool) -> Pla
     if fix.kind == STEER:
         return _with_load(planned, steer=str(vector_file(out, fix)))
     is_message = fix.kind == SYSTEM and in_chat
-    if is_message and planned.topic.readout is None:
+    if is_message and not planned.topic.readout.asks:
         # Before the request to write a sentence.
         request = planned.settings.load.chat_request
         messages = joined(((SYSTEM, fix.value), ("user", request)))

@@ -115,7 +115,7 @@ def _prompts(
 def _causal_scorer(planned: PlannedRun) -> CausalScorer:
     """Return the model whose answers a vector moves."""
     load = replace(planned.settings.load, sampled=None)
-    if planned.topic.readout is not None:
+    if planned.topic.readout.asks:
         load = replace(load, chat_request=QUESTION)
     scorer = open_model(planned.model, load=load, words=planned.settings.words)
     if scorer.info.kind != "causal":

@@ -109,7 +109,7 @@ def choose_groups(topic: Topic, wanted: str) -> Topic:
 def _build(content: dict[str, Any], *, where: str, folder: Path | None) -> Topic:
     try:
         file = read_file(content)
-        readout = None if file.readout is None else parse_readout(file.readout)
+        readout = parse_readout(file.readout)
         topic = Topic(
             groups=_groups(file),
             attributes=_attributes(file, readout),
@@ -151,14 +151,14 @@ def _gives_weights(source: str | list[GroupTable] | GroupsProduct) -> bool:
 
 
 def _questions(
-    file: TopicFile, readout: ReadoutTable | None, folder: Path | None
+    file: TopicFile, readout: ReadoutTable, folder: Path | None
 ) -> Questions | OwnPrompt | None:
     """Return the questions that the topic itself brings, of which kind they are."""
     if file.messages or file.cases:
         return _own_prompt(file, readout, folder)
     if file.contexts is None:
         return None
-    if readout is None:
+    if not readout.asks:
         raise TopicError(
             "contexts: wordings of questions need a [readout]; add it, or give contexts as a file"
         )
@@ -167,13 +167,13 @@ def _questions(
 
 
 def _own_prompt(
-    file: TopicFile, readout: ReadoutTable | None, folder: Path | None
+    file: TopicFile, readout: ReadoutTable, folder: Path | None
 ) -> OwnPrompt:
     if file.contexts is not None:
         raise TopicError(
             "contexts: the cases are the contexts of messages; keep one of them"
         )
-    if readout is None:
+    if not readout.asks:
         raise TopicError(
             "readout: missing; add [readout], which says how replies are read"
         )
@@ -192,11 +192,9 @@ def _wordings(table: ContextsTable) -> list[str]:
     return wordings
 
 
-def _attributes(
-    file: TopicFile, readout: ReadoutTable | None
-) -> dict[str, tuple[str, ...]]:
+def _attributes(file: TopicFile, readout: ReadoutTable) -> dict[str, tuple[str, ...]]:
     """Return the words by category: those in the file, of another topic, or numbers of a scale."""
-    steps = None if readout is None else readout.steps()
+    steps = readout.steps()
     if steps is not None:
         if file.attributes is not None:
             raise TopicError(

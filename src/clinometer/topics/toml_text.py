@@ -35,11 +35,9 @@ def topic_text(topic: Topic) -> str:
 
 def _tables(topic: Topic) -> dict[str, Mapping[str, object]]:
     tables: dict[str, Mapping[str, object]] = {}
-    readout = topic.readout
-    if readout is None or not readout.is_scale:  # whose numbers are the attributes
+    if not topic.readout.is_scale:  # whose numbers are the attributes
         tables["attributes"] = topic.attributes
-    if readout is not None:
-        tables["readout"] = readout.model_dump(exclude_none=True)
+    tables |= topic.readout.tables(exclude_none=True)
     if isinstance(topic.reference, tuple):
         tables["reference"] = dict(zip(topic.categories, topic.reference, strict=True))
     return tables

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clinometer.errors import TopicError, closest
-from clinometer.readouts.tables import ReadoutTable
+from clinometer.readouts.tables import WORDS, ReadoutTable
 from clinometer.topics.checks import (
     Reference,
     checked_attributes,
@@ -75,8 +75,8 @@ class Topic:
     left_out: tuple[str, ...] = ()
     """Names of groups that `weighted_by` left out because they have no figure."""
 
-    readout: ReadoutTable | None = None
-    """How replies to questions become categories; None: words at the slot."""
+    readout: ReadoutTable = WORDS
+    """How replies to questions become categories; or words at the slot."""
 
     questions: Questions | OwnPrompt | None = None
     """The questions that the topic itself brings.
@@ -101,8 +101,7 @@ class Topic:
         reference = checked_reference(self.reference, categories=self.categories)
         object.__setattr__(self, "reference", reference)
         object.__setattr__(self, "left_out", tuple(self.left_out))
-        if self.readout is not None:
-            self.readout.check(self.attributes)
+        self.readout.check(self.attributes)
         if self.shared == "drop":
             self._check_words_are_left()
 
@@ -243,9 +242,9 @@ class Topic:
                 form = self._group(group).form
                 prompt = fill(template, text, article=article, form=form)
             else:
-                sentences = self.readout is not None
+                sentences = self.readout.asks
                 prompt = render(template, text, article=article, sentences=sentences)
-            if self.readout is not None:
+            if self.readout.asks:
                 prompt = question_prompt(prompt, self.attributes, self.readout)
             prompts.append(prompt)
         return prompts
@@ -276,8 +275,7 @@ class Topic:
         }
         if any(group.forms for group in self.groups):
             content["forms"] = [dict(group.forms) for group in self.groups]
-        if self.readout is not None:
-            content["readout"] = self.readout.model_dump(exclude={"favourable"})
+        content |= self.readout.tables(exclude=("favourable",))
         text = json.dumps(
             content, ensure_ascii=False, sort_keys=True, separators=(",", ":")
         )

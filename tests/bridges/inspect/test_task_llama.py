@@ -108,7 +108,7 @@ def test_questions_are_asked_as_they_are_and_read_by_the_readout(
     )
     run = import_inspect(log, out=tmp_path / "run")
     assert run.record.topic.reference == "group-mean"
-    reader = open_reader(present(two.readout), two.attributes, NOTHING)
+    reader = open_reader(two.readout, two.attributes, NOTHING)
     counts: Counter[str] = Counter()
     for sample in read_eval_log_samples(log):
         prompt = two.render(sample.metadata["context"], sample.metadata["group"])

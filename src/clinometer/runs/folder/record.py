@@ -452,12 +452,9 @@ def new_record(
 def _topic_record(topic: Topic) -> TopicRecord:
     shares = topic.reference
     reference = list(shares) if isinstance(shares, tuple) else shares
-    readout: dict[str, Any] = {}
-    if topic.readout is not None:  # a topic of words has none: the key is left out
-        readout["readout"] = topic.readout.model_dump()
     columns = dict.fromkeys(name for group in topic.groups for name in group.parts)
     return TopicRecord(
-        **readout,
+        **topic.readout.tables(),  # of words nothing: the key is left out
         name=topic.name,
         title=topic.title,
         language=topic.language,
