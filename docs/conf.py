@@ -38,6 +38,7 @@ extensions = [
     "sphinx_design",
     "myst_nb",
     "aligned_columns",
+    "attribute_colons",
     "mathml",
     "project_pages",
 ]
