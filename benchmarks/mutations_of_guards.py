@@ -63,9 +63,9 @@ GUARDS = (
     Mutation("paths", "runs/folder/record.py", "if name not in builtin_topics():", "if False:", "tests/security/test_viewer.py", "paths_opened and topic"),
     Mutation("paths", "runs/folder/partial.py", "if record.contexts.name in builtin_contexts():", "if True:", "tests/security/test_viewer.py", "paths_opened and contexts"),
     # forms of other pages
-    Mutation("origin", "web/annotation/pages.py", 'own = site in ("same-origin", "none")', "own = True", ANNOTATION, "another_page"),
-    Mutation("origin", "web/annotation/pages.py", 'own = origin is None or urlsplit(origin).netloc == request.headers.get("host")', "own = True", ANNOTATION, "another_page"),
-    Mutation("origin", "web/annotation/pages.py", "    if not own:", "    if False:", ANNOTATION, "another_page"),
+    Mutation("origin", "web/annotation/pages.py", 'is_ours = site in ("same-origin", "none")', "is_ours = True", ANNOTATION, "another_page"),
+    Mutation("origin", "web/annotation/pages.py", 'is_ours = origin is None or urlsplit(origin).netloc == host', "is_ours = True", ANNOTATION, "another_page"),
+    Mutation("origin", "web/annotation/pages.py", "    if not is_ours:", "    if False:", ANNOTATION, "another_page"),
     # annotators
     Mutation("annotators", "web/annotation/store.py", "if not _TOKEN.fullmatch(token):", "if False:", ANNOTATION, "wrong_token"),
     Mutation("annotators", "web/annotation/pages.py", "        if annotator.state != ACTIVE:\n            return", "        if False:\n            return", ANNOTATION, "warning_comes_first"),

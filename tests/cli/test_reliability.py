@@ -12,7 +12,8 @@ import pytest
 from tests.command import Clinometer, refused
 from tests.processes import ROOT
 
-from clinometer.web.annotation.store import Store, read_task
+from clinometer.web.annotation.store import Store
+from clinometer.web.annotation.task import read_task
 
 STATEMENTS = """id,sentence,target_term,context_points,category,other,direction
 1,Women talk a lot.,women,Women ___ talk a lot ___.,gender,Men talk a lot.,stereo

@@ -24,7 +24,9 @@ from clinometer.report.page import write_report
 from clinometer.storage.atomic import output_file
 from clinometer.storage.frames import write_frame
 from clinometer.storage.rows import csv_text, is_number, read_rows
-from clinometer.web.annotation.store import Item, Store, Task, export_table
+from clinometer.web.annotation.export import export_table
+from clinometer.web.annotation.store import Store
+from clinometer.web.annotation.task import Item, Task
 
 #: Options that name a file to write; every command writes through the same two functions.
 WRITERS: dict[str, tuple[str, ...]] = {

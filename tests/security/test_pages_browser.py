@@ -20,7 +20,8 @@ from clinometer.runs.folder.record import new_record
 from clinometer.topics import Group, Topic
 from clinometer.web import viewer
 from clinometer.web.annotation.pages import annotation
-from clinometer.web.annotation.store import Item, Store, Task
+from clinometer.web.annotation.store import Store
+from clinometer.web.annotation.task import Item, Task
 
 #: Each would run, or change the page, if it came to a browser as it is.
 PAYLOADS = {

@@ -62,8 +62,10 @@ def annotate_command(
     are never collected. Sentences in bias benchmarks are offensive: annotators are warned and can
     stop at any time.
     """
+    from clinometer.web.annotation.export import export_table
     from clinometer.web.annotation.pages import annotation, read_guidelines
-    from clinometer.web.annotation.store import Store, export_table, read_task
+    from clinometer.web.annotation.store import Store
+    from clinometer.web.annotation.task import read_task
     from clinometer.web.serve import serve
 
     if public is not None and not public.startswith(("http://", "https://")):
@@ -141,7 +143,7 @@ def _print_status(store: Store, json_output: bool, export: Path | None) -> None:
 
 def _progress(store: Store, person: Annotator) -> dict[str, Any]:
     """Return how far an annotator is."""
-    from clinometer.web.annotation.store import SKIP
+    from clinometer.web.annotation.questions import SKIP
 
     answers = store.answers(person)
     return {

@@ -19,7 +19,8 @@ from starlette.exceptions import HTTPException
 
 from clinometer.errors import ClinometerError, RunError
 from clinometer.measure import Estimate
-from clinometer.reliability.run import ReliabilityFolder, ReliabilityRun
+from clinometer.reliability.folder import ReliabilityFolder
+from clinometer.reliability.run import ReliabilityRun
 from clinometer.report.cell_statistics import RunSummary
 from clinometer.report.reliability import is_reliability_run, reliability_story
 from clinometer.runs import RunFolder

@@ -20,8 +20,10 @@ from clinometer.errors import SettingsError
 from clinometer.reliability.agreement import agreement
 from clinometer.reliability.ratings import read_ratings
 from clinometer.storage.frames import write_frame
+from clinometer.web.annotation.export import export_table
 from clinometer.web.annotation.pages import annotation, read_guidelines
-from clinometer.web.annotation.store import Store, export_table, read_task
+from clinometer.web.annotation.store import Store
+from clinometer.web.annotation.task import read_task
 from clinometer.web.app import MOST_FORM
 
 

@@ -10,7 +10,8 @@ import pytest
 
 from clinometer.errors import RunError, SettingsError, TableError
 from clinometer.web.annotation.pages import read_guidelines, to_html
-from clinometer.web.annotation.store import Item, Standing, Store, Task, read_task
+from clinometer.web.annotation.store import Standing, Store
+from clinometer.web.annotation.task import Item, Task, read_task
 
 ITEMS = 7
 

@@ -24,15 +24,20 @@ from clinometer.web.annotation.store import ACTIVE, STOPPED, Annotator, Store
 from clinometer.web.app import new_app
 from clinometer.web.pages import Pages, add_static
 
-#: Maximum length: annotators do not read longer texts while they work.
 _LONGEST = 200_000
+"""Characters of guidelines: annotators do not read longer texts while they work."""
+
+COOKIE = "clinometer-annotator"
+LONGEST_COMMENT = 2000
+
+Field = Annotated[str, Form()]
 
 
 def read_guidelines(mode: str, path: Path | None = None) -> str:
-    """The Markdown of a file, or our own for a mode."""
+    """Read the Markdown of a file, or our own for a mode."""
     if path is None:
-        own = resources.files("clinometer.web.annotation") / "texts" / f"{mode}.md"
-        return own.read_text(encoding="utf-8")
+        folder = resources.files("clinometer.web.annotation") / "texts"
+        return (folder / f"{mode}.md").read_text(encoding="utf-8")
     text = read_text(
         path, shown=str(path), kind=".md", error=InputError, most=MOST_RECORD
     )
@@ -44,7 +49,8 @@ def read_guidelines(mode: str, path: Path | None = None) -> str:
 
 
 def to_html(markdown: str) -> str:
-    """Markdown as HTML: tags in it are shown as text, there are no pictures, no script links.
+    """Return Markdown as HTML: tags in it are shown as text, there are no pictures, no script
+    links.
 
     >>> to_html("**a** <script>1</script>")
     '<p><strong>a</strong> &lt;script&gt;1&lt;/script&gt;</p>\\n'
@@ -53,48 +59,29 @@ def to_html(markdown: str) -> str:
     return str(reader.render(markdown))
 
 
-COOKIE = "clinometer-annotator"
-LONGEST_COMMENT = 2000
-
-Field = Annotated[str, Form()]
-
-
 def annotation(
     store: Store, *, guidelines: str, host: str = "127.0.0.1", secure: bool = False
 ) -> FastAPI:
-    """The application over a store. `secure`: pages are served over https, and so are cookies."""
-    task = store.task
+    """Return the application over a store. `secure`: pages are served over https, and so are
+    cookies."""
     app = new_app(host=host, guarded=True)
     pages = Pages(
         "clinometer.web.annotation",
-        task=task,
-        total=len(task.items),
+        task=store.task,
+        total=len(store.task.items),
         guidelines=Markup(to_html(guidelines)),  # noqa: S704  (made from text, tags escaped)
         longest=LONGEST_COMMENT,
     )
     pages.add_errors(app)
     add_static(app, "clinometer.web.annotation", ("annotate.js", "annotate.css"))
+    _add_entrance(app, pages, store, secure=secure)
+    _add_judging(app, pages, store)
+    _add_stopping(app, pages, store)
+    return app
 
-    def known(
-        token: str, problem: str = "This link is not, or no longer, valid."
-    ) -> Annotator:
-        """The annotator of a token; 403 for an unknown one."""
-        annotator = store.annotator(token)
-        if annotator is None:
-            raise HTTPException(403, problem)
-        return annotator
 
-    def whom(request: Request) -> Annotator:
-        """The annotator of a request."""
-        needed = "This page needs the personal link that you were given."
-        return known(request.cookies.get(COOKIE, ""), needed)
-
-    def at_work(request: Request) -> Annotator:
-        """The same for a page that requires the warning to be read; 403 for those who stopped."""
-        annotator = whom(request)
-        if annotator.state != ACTIVE:
-            raise HTTPException(403, "Begin on the first page of your personal link.")
-        return annotator
+def _add_entrance(app: FastAPI, pages: Pages, store: Store, *, secure: bool) -> None:
+    """Add the first page, with the warning, and the change to another annotator."""
 
     def entered(token: str) -> Response:
         page = RedirectResponse("/", 303)
@@ -105,36 +92,40 @@ def annotation(
     @app.get("/")
     def first(request: Request, token: str = "") -> Response:
         if token:
-            here, other = store.annotator(request.cookies.get(COOKIE, "")), known(token)
-            if here is not None and here.number != other.number:
-                # Any page can lead a browser here: nobody answers as another without a word.
-                return pages(
-                    "switch.html", here=here.number, other=other.number, token=token
-                )
-            return entered(token)
-        annotator = whom(request)
+            current = store.annotator(request.cookies.get(COOKIE, ""))
+            new = _annotator(store, token)
+            if current is None or current.number == new.number:
+                return entered(token)
+            # Any page can lead a browser here: nobody answers as another without a word.
+            return pages(
+                "switch.html", here=current.number, other=new.number, token=token
+            )
+        annotator = _sender(store, request)
         if annotator.state == ACTIVE:
             return RedirectResponse("/judge", 303)
-        standing = store.standing(annotator)
-        return pages(
-            "first.html", stopped=annotator.state == STOPPED, done=standing.done
-        )
+        done = store.standing(annotator).done
+        return pages("first.html", stopped=annotator.state == STOPPED, done=done)
 
     @app.post("/switch")
     def switch(request: Request, token: Field = "") -> Response:
         _own_page(request)
-        known(token)
+        _annotator(store, token)
         return entered(token)
 
     @app.post("/begin")
     def begin(request: Request) -> Response:
         _own_page(request)
-        store.begin(whom(request))
+        store.begin(_sender(store, request))
         return RedirectResponse("/judge", 303)
+
+
+def _add_judging(app: FastAPI, pages: Pages, store: Store) -> None:
+    """Add the page of an item, its form, and the list of an annotator's own answers."""
+    items = store.task.items
 
     @app.get("/judge")
     def judge(request: Request, item: str = "") -> Response:
-        annotator = whom(request)
+        annotator = _sender(store, request)
         if annotator.state != ACTIVE:
             return RedirectResponse("/", 303)
         standing = store.standing(annotator)
@@ -145,8 +136,8 @@ def annotation(
             "judge.html",
             standing=standing,
             place=place,
-            item=task.items[place],
-            parts=Blanks.parse(task.items[place].text).parts,
+            item=items[place],
+            parts=Blanks.parse(items[place].text).parts,
             given=store.answer(annotator, place),
         )
 
@@ -155,15 +146,14 @@ def annotation(
         request: Request, item: Field = "", value: Field = "", comment: Field = ""
     ) -> Response:
         _own_page(request)
-        annotator = at_work(request)
+        annotator = _active_sender(store, request)
         if len(comment) > LONGEST_COMMENT:
             raise HTTPException(
                 400, f"A comment has at most {LONGEST_COMMENT} characters."
             )
+        place = _place(store, item)
         try:
-            store.judge(
-                annotator, _place(store, item), value, comment.replace("\0", "").strip()
-            )
+            store.judge(annotator, place, value, comment.replace("\0", "").strip())
         except SettingsError as error:
             raise HTTPException(400, str(error)) from error
         return RedirectResponse("/judge", 303)
@@ -172,34 +162,61 @@ def annotation(
     def undo(request: Request, item: Field = "") -> Response:
         _own_page(request)
         place = _place(store, item)
-        store.undo(at_work(request), place)
+        store.undo(_active_sender(store, request), place)
         return RedirectResponse(f"/judge?item={place}", 303)
 
     @app.get("/answers")
     def answers(request: Request) -> HTMLResponse:
-        latest_first = reversed(store.answers(whom(request)))
-        return pages(
-            "answers.html", rows=[(task.items[j.place], j) for j in latest_first]
-        )
+        latest_first = reversed(store.answers(_sender(store, request)))
+        rows = [(items[judgement.place], judgement) for judgement in latest_first]
+        return pages("answers.html", rows=rows)
+
+
+def _add_stopping(app: FastAPI, pages: Pages, store: Store) -> None:
+    """Add the page on which an annotator opts out."""
 
     @app.get("/stop")
     def stop(request: Request) -> HTMLResponse:
-        return pages("stop.html", done=store.standing(at_work(request)).done)
+        annotator = _active_sender(store, request)
+        return pages("stop.html", done=store.standing(annotator).done)
 
     @app.post("/stop")
     def stopped(request: Request, answers: Field = "") -> Response:
         _own_page(request)
-        annotator = at_work(request)
+        annotator = _active_sender(store, request)
         if answers not in ("keep", "delete"):
             raise HTTPException(400, "Say whether your answers are kept or deleted.")
         store.stop(annotator, forget=answers == "delete")
         return pages("stopped.html", deleted=answers == "delete")
 
-    return app
+
+def _annotator(
+    store: Store, token: str, problem: str = "This link is not, or no longer, valid."
+) -> Annotator:
+    """Return the annotator of a token; 403 for an unknown one."""
+    annotator = store.annotator(token)
+    if annotator is None:
+        raise HTTPException(403, problem)
+    return annotator
+
+
+def _sender(store: Store, request: Request) -> Annotator:
+    """Return the annotator of a request."""
+    problem = "This page needs the personal link that you were given."
+    return _annotator(store, request.cookies.get(COOKIE, ""), problem)
+
+
+def _active_sender(store: Store, request: Request) -> Annotator:
+    """Return the annotator of a request for a page that requires the warning to be read; 403 for
+    those who stopped."""
+    annotator = _sender(store, request)
+    if annotator.state != ACTIVE:
+        raise HTTPException(403, "Begin on the first page of your personal link.")
+    return annotator
 
 
 def _place(store: Store, text: str) -> int:
-    """The position of an item in the task, as an address or form gives it."""
+    """Return the position of an item in the task, as an address or form gives it."""
     if re.fullmatch("[0-9]{1,9}", text) and int(text) < len(store.task.items):
         return int(text)
     raise HTTPException(404, "There is no such item in this task.")
@@ -208,12 +225,12 @@ def _place(store: Store, text: str) -> int:
 def _own_page(request: Request) -> None:
     """Refuse a form that another page has sent, even one on another port of this machine."""
     site = request.headers.get("sec-fetch-site")
-    if (
-        site is not None
-    ):  # every current browser; Origin is "null" under our Referrer-Policy
-        own = site in ("same-origin", "none")
+    if site is not None:
+        # Every current browser sends it; Origin is "null" under our Referrer-Policy.
+        is_ours = site in ("same-origin", "none")
     else:
         origin = request.headers.get("origin")
-        own = origin is None or urlsplit(origin).netloc == request.headers.get("host")
-    if not own:
+        host = request.headers.get("host")
+        is_ours = origin is None or urlsplit(origin).netloc == host
+    if not is_ours:
         raise HTTPException(403, "Answers are taken from our own pages only.")
