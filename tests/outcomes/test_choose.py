@@ -76,7 +76,7 @@ def test_no_word_or_unnamed_answer_is_better_than_another(
 ) -> None:
     outcome = outcome_of(held(reference="group-mean"), **asked)
     assert outcome.value(held()) is None
-    assert not outcome.compares_people
+    assert outcome.compared_value(held()) is None
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,8 @@ def test_people_get_more_or_less_only_beside_their_mean(
     reference: str | None, compares: bool
 ) -> None:
     preferences = scores(reference=reference)
-    assert outcome_of(preferences).compares_people == compares
+    value = outcome_of(preferences).compared_value(preferences)
+    assert (value is not None) == compares
 
 
 def test_every_share_is_a_channel_and_of_scores_their_mean() -> None:

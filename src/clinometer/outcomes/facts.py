@@ -92,6 +92,12 @@ class Facts:
         return self.outcome.reference.is_mean
 
     @property
+    def parts(self) -> Components | None:
+        """Return lean, swing and dice where groups are compared with their mean: there they say
+        what R and its components say elsewhere."""
+        return self.split if self.relative else None
+
+    @property
     def too_few(self) -> bool:
         """Return whether the units cannot tell: R has no interval, or no test could list a
         group."""
@@ -124,8 +130,8 @@ class Facts:
     @property
     def on_the_whole(self) -> bool:
         """Return whether the groups lean together, though perhaps no single one does clearly."""
-        split = self.split
-        if self.relative and split is not None and split.p is not None:
+        split = self.parts
+        if split is not None and split.p is not None:
             return split.p <= 1 - (split.lean.level or 0.95)
         return (self.report.R.low or 0.0) > 0 and (self.report.R_bias.low or 0.0) > 0
 

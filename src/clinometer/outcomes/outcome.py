@@ -112,10 +112,10 @@ class Outcome(ABC):
         """Return what the value of one cell is called."""
         return ""
 
-    @property
-    def compares_people(self) -> bool:
-        """Return whether people can get more or less than the mean of all."""
-        return self.reference.is_mean and self.worth is not None
+    def compared_value(self, preferences: Preferences) -> FloatArray | None:
+        """Return `value` [X,C] where people can get more or less than the mean of all; else
+        None."""
+        return self.value(preferences) if self.reference.is_mean else None
 
     @property
     def span(self) -> float:

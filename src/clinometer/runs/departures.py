@@ -87,8 +87,8 @@ def kind_leans(run: Run) -> dict[str, Estimate]:
 
     Empty where nobody can get more than others, or the list of people says nothing.
     """
-    value = run.outcome.value(run.preferences)
-    if value is None or not run.outcome.compares_people:
+    value = run.outcome.compared_value(run.preferences)
+    if value is None:
         return {}
     rows = kinds(run)
     if not rows:

@@ -59,7 +59,7 @@ def _findings(run: Run) -> list[str]:
     than the paper's or has no interval.
     """
     sizes = _too_few_contexts(run)
-    if not sizes and (run.risks.criterion.name != "ratio" or run.risks.R.note):
+    if not sizes and (run.outcome.risk_words or run.risks.R.note):
         sizes = [finding.text for finding in run.findings if finding.kind == "size"]
     always = []
     others = []

@@ -98,8 +98,9 @@ def _common_cells(run: Run, baseline: Run) -> tuple[FloatArray, FloatArray] | No
     """Return the departures [X,C] of a run and of its baseline, NaN where one of them has none, in
     the groups and contexts of the run; None where there is nothing to compare."""
     p, q = run.preferences, baseline.preferences
-    value, earlier = run.outcome.value(p), baseline.outcome.value(q)
-    if value is None or earlier is None or not _same_unit(run, baseline):
+    value = run.outcome.compared_value(p)
+    earlier = baseline.outcome.compared_value(q)
+    if value is None or earlier is None or run.outcome.unit != baseline.outcome.unit:
         return None
     groups = [i for i, group in enumerate(p.groups) if group in q.groups]
     contexts = [i for i, context in enumerate(p.contexts) if context in q.contexts]
@@ -118,13 +119,6 @@ def _common_cells(run: Run, baseline: Run) -> tuple[FloatArray, FloatArray] | No
         from_mean(np.where(both, after, np.nan)),
         from_mean(np.where(both, before, np.nan)),
     )
-
-
-def _same_unit(run: Run, baseline: Run) -> bool:
-    """Return whether people can get more or less of the same in both runs."""
-    if not run.outcome.compares_people or not baseline.outcome.compares_people:
-        return False
-    return run.outcome.unit == baseline.outcome.unit
 
 
 def _rise(

@@ -19,8 +19,8 @@ LEAST_END = 0.05
 def parts(facts: RunFacts) -> Finding | None:
     """Return lean, swing and dice as standard deviations, in the unit of the outcome; None without
     repeated replies."""
-    split = facts.split
-    if split is None or not facts.relative or split.total <= ROUNDING:
+    split = facts.parts
+    if split is None or split.total <= ROUNDING:
         return None
     unit = facts.outcome.unit
     variances = {"lean": split.lean, "swing": split.swing, "dice": split.dice}

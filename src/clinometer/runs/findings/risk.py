@@ -78,7 +78,7 @@ def steady(facts: RunFacts) -> Finding | None:
         facts.report.R_bias,
         facts.report.R_volatility,
     )
-    if R <= ROUNDING or (facts.split is not None and facts.relative):
+    if R <= ROUNDING or facts.parts is not None:
         return None
     share = Estimate(swing.value / R)
     sure: Sure = "exact" if facts.exact else "cannot tell"
