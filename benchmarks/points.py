@@ -20,7 +20,8 @@ from itertools import accumulate
 import numpy as np
 
 from clinometer.reliability import load_statements
-from clinometer.reliability.blanks import parse, places, with_blanks
+from clinometer.reliability.blank_rules import parse, places
+from clinometer.reliability.blanks import with_blanks
 from clinometer.reliability.statement import Blanks
 
 

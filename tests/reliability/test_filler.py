@@ -7,7 +7,7 @@ from itertools import chain
 import pytest
 
 from clinometer.models import open_model
-from clinometer.reliability.blanks import parse
+from clinometer.reliability.blank_rules import parse
 from clinometer.reliability.filler import PhraseFiller
 from clinometer.reliability.lexicon import phrases
 from clinometer.reliability.statement import Blanks

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from clinometer.reliability.blanks import parse
+from clinometer.reliability.blank_rules import parse
 from clinometer.reliability.statement import Blanks
 from clinometer.reliability.suitable import candidates, kind_of
 

@@ -4,17 +4,12 @@ Importing this package loads no model library; scoring does.
 """
 
 from clinometer.reliability.benchmarks import load_statements
+from clinometer.reliability.pairs import Merged, merge, target_term
 from clinometer.reliability.run import ReliabilityRun
 from clinometer.reliability.score import cobias, context_variance, stability
 from clinometer.reliability.scoring import score_reliability
 from clinometer.reliability.settings import ReliabilitySettings
-from clinometer.reliability.statement import (
-    Blanks,
-    Merged,
-    Statement,
-    merge,
-    target_term,
-)
+from clinometer.reliability.statement import Blanks, Statement
 from clinometer.reliability.variants import read_variants
 
 __all__ = [

@@ -14,13 +14,8 @@ from typing import Any
 import numpy as np
 
 from clinometer.errors import SettingsError, TableError
-from clinometer.reliability.statement import (
-    Blanks,
-    Merged,
-    Statement,
-    merge,
-    target_term,
-)
+from clinometer.reliability.pairs import Merged, merge, target_term
+from clinometer.reliability.statement import Blanks, Statement
 from clinometer.storage.rows import Row, need_columns, need_unique_ids, read_rows
 from clinometer.storage.untrusted import MOST_TEXT, open_text, read_json
 

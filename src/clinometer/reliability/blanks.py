@@ -4,13 +4,12 @@ retried, or by rules."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from clinometer.contexts.mining.languages.english.parser import open_parser
 from clinometer.display.text import to_plain
 from clinometer.errors import TableError
 from clinometer.models import LoadOptions
@@ -18,29 +17,29 @@ from clinometer.models.open import open_writer
 from clinometer.models.protocol import Turn, Writer
 from clinometer.models.sampled import seed_for
 from clinometer.reliability.benchmarks import statement_row
-from clinometer.reliability.statement import (
-    BLANK,
-    Blanks,
-    Merged,
-    Refused,
-    Span,
-    Statement,
-    merge,
-)
+from clinometer.reliability.blank_rules import parse, places
+from clinometer.reliability.pairs import Merged, merge
+from clinometer.reliability.statement import BLANK, Blanks, Refused, Span, Statement
 from clinometer.settings import SEED, check_settings, option
 from clinometer.storage.lines import Lines
 from clinometer.storage.resumable import Progress
 
 if TYPE_CHECKING:
-    from spacy.tokens import Doc, Token
+    from spacy.tokens import Doc
 
-#: Names of proposers.
-MODEL, RULES, GIVEN = "model", "rules", "given"
-#: The default of OpenAI's API, which the paper used for blanks and versions.
+MODEL = "model"
+RULES = "rules"
+GIVEN = "given"
+"""These are the names of proposers."""
+
 PAPER_TEMPERATURE = 1.0
-#: Answers that a model may give before the rules take over: the first is the most probable one, the
-#: others are sampled at this temperature.
-ATTEMPTS, _RETRY_TEMPERATURE = 3, 0.7
+"""The default of OpenAI's API, which the paper used for blanks and versions."""
+
+ATTEMPTS = 3
+"""Answers that a model may give before the rules take over: the first is the most probable one."""
+
+_RETRY_TEMPERATURE = 0.7
+"""The temperature at which further answers are sampled."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +61,7 @@ class PointSettings:
         check_settings(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """The settings that affect the points."""
+        """Return the settings that affect the points."""
         return to_plain(self) | {"load": self.load.dtype}
 
 
@@ -84,9 +83,12 @@ def propose_points(
     writer: Writer | None = None,
 ) -> MadeRows:
     """Propose blanks for every statement: rows of the statement, its proposer and the model's
-    answers. With `out` (a .jsonl file) rows are written as they are made, and the same call
-    resumes; every other command reads the file as statements. Rows of statements that have changed
-    since are made again. Statements that bring their own points keep them."""
+    answers.
+
+    With `out` (a .jsonl file) rows are written as they are made, and the same call resumes; every
+    other command reads the file as statements. Rows of statements that have changed since are made
+    again. Statements that bring their own points keep them.
+    """
     settings = settings or PointSettings()
     if not statements:
         raise TableError("statements: expected at least one, found none")
@@ -95,11 +97,13 @@ def propose_points(
         missing = [s for s in statements if s.id not in lines.rows]
         if missing and settings.model is not None and writer is None:
             writer = open_writer(settings.model, load=settings.load)
-        docs = parse([s.text for s in missing])
-        new = (
-            _row(s, doc, writer, settings) for s, doc in zip(missing, docs, strict=True)
+        docs = parse([statement.text for statement in missing])
+        new_rows = (
+            _row(statement, doc, writer, settings)
+            for statement, doc in zip(missing, docs, strict=True)
         )
-        rows = lines.take(new, [s.id for s in statements], progress)
+        ids = [statement.id for statement in statements]
+        rows = lines.take(new_rows, ids, progress)
         counts = _counts(rows)
         lines.finish(counts)
     return MadeRows(rows, counts)
@@ -108,7 +112,10 @@ def propose_points(
 def _row(
     statement: Statement, doc: Doc, writer: Writer | None, settings: PointSettings
 ) -> dict[str, Any]:
-    points, proposer, answers = statement.points, GIVEN, list[str]()
+    """Return the statement with its blanks: its own, those of the model, or those of the rules."""
+    points = statement.points
+    proposer = GIVEN
+    answers: list[str] = []
     if not points and writer is not None:
         points, answers = _asked(statement, writer, settings)
         proposer = MODEL
@@ -126,53 +133,65 @@ def _row(
 def _asked(
     statement: Statement, writer: Writer, settings: PointSettings
 ) -> tuple[str | None, list[str]]:
-    """The points of a model's first valid answer, if it gives one, and how each answer did."""
-    question, answers = statement.text, list[str]()
-    if settings.as_in_paper and statement.other is not None:
-        question = str(merge(statement.text, statement.other))
+    """Return the points of a model's first valid answer, if it gives one, and how each answer
+    did."""
+    question = statement.text
+    temperatures = [0.0, *[_RETRY_TEMPERATURE] * (ATTEMPTS - 1)]
+    if settings.as_in_paper:
+        temperatures = [PAPER_TEMPERATURE] * ATTEMPTS
+        if statement.other is not None:
+            question = str(merge(statement.text, statement.other))
     turns = points_prompt(question, settings.examples, system=settings.as_in_paper)
-    later = PAPER_TEMPERATURE if settings.as_in_paper else _RETRY_TEMPERATURE
-    first = PAPER_TEMPERATURE if settings.as_in_paper else 0.0
-    for attempt in range(ATTEMPTS):
+    outcomes: list[str] = []
+    for attempt, temperature in enumerate(temperatures):
         answer = writer.write(
             turns,
-            temperature=later if attempt else first,
+            temperature=temperature,
             seed=seed_for(settings.seed, statement.text, attempt),
-            length=32
-            + 4
-            * len(question.split()),  # a word and a blank have about two tokens each
+            # A word and a blank have about two tokens each.
+            length=32 + 4 * len(question.split()),
         )[0]
         try:
             if question != statement.text:
                 answer = Merged.parse(accept(answer, question)).side(0)
             points = accept(answer, statement.text, statement.target_spans())
         except Refused as error:
-            answers.append(str(error))
+            outcomes.append(str(error))
         else:
-            return points, [*answers, "accepted"]
-    return None, answers
+            return points, [*outcomes, "accepted"]
+    return None, outcomes
 
 
 def _is_stale(statement: Statement, row: dict[str, Any] | None) -> bool:
-    """Whether a row was made from another sentence, other target terms, or other given points."""
+    """Return whether a row was made from another sentence, other target terms, or other given
+    points."""
     if row is None:
         return False
-    now = statement_row(statement)
-    changed = any(row.get(name) != now[name] for name in ("sentence", "target_term"))
-    given = statement.points is not None and row["proposer"] == GIVEN
-    return changed or (given and row["context_points"] != statement.points)
+    current = statement_row(statement)
+    for name in ("sentence", "target_term"):
+        if row.get(name) != current[name]:
+            return True
+    if statement.points is None or row["proposer"] != GIVEN:
+        return False
+    return bool(row["context_points"] != statement.points)
 
 
 def _counts(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    answers = Counter(answer for row in rows for answer in row["answers"])
-    proposers = Counter(row["proposer"] for row in rows)
+    """Return how many statements have blanks by whom, and how each answer did."""
+    answers = Counter[str]()
+    proposers = Counter[str]()
+    n_without_blanks = 0
+    for row in rows:
+        answers.update(row["answers"])
+        proposers[row["proposer"]] += 1
+        n_without_blanks += BLANK not in row["context_points"]
     total = answers.total()
     return {
         "statements": len(rows),
         "by_model": proposers[MODEL],
         "by_rules": proposers[RULES],
         "given": proposers[GIVEN],
-        "without_blanks": sum("___" not in row["context_points"] for row in rows),
+        "without_blanks": n_without_blanks,
         "answers": total,
         "acceptance": answers["accepted"] / total if total else None,
         "answers_by_outcome": dict(sorted(answers.items())),
@@ -205,42 +224,50 @@ _READY = "I understand your request. Please provide me with a sentence to work o
 def points_prompt(
     text: str, examples: Sequence[tuple[str, str]] = (), *, system: bool = False
 ) -> list[Turn]:
-    """The conversation of Figure 6 up to the model's answer; `examples` are (sentence, points)
-    pairs, shown as earlier turns. The paper fine-tuned a model on such pairs instead. Many chat
-    templates refuse its `system` message, so it is left out unless asked for."""
-    shown = [
-        turn
-        for sentence, points in examples
-        for turn in (("user", sentence), ("assistant", points.replace("___", "____")))
-    ]
-    opening = [("system", _SYSTEM)] if system else []
-    return [*opening, ("user", _REQUEST), ("assistant", _READY), *shown, ("user", text)]
+    """Return the conversation of Figure 6 up to the model's answer.
+
+    `examples` are (sentence, points) pairs, shown as earlier turns. The paper fine-tuned a model on
+    such pairs instead. Many chat templates refuse its `system` message, so it is left out unless
+    asked for.
+    """
+    turns: list[Turn] = [("user", _REQUEST), ("assistant", _READY)]
+    if system:
+        turns.insert(0, ("system", _SYSTEM))
+    for sentence, points in examples:
+        turns.append(("user", sentence))
+        turns.append(("assistant", points.replace("___", "____")))
+    turns.append(("user", text))
+    return turns
 
 
-#: Reasons to reject an answer.
-EMPTY, NO_BLANK, CHANGED = "empty", "no_blank", "text_changed"
-IN_WORD, IN_TARGET = "inside_a_word", "inside_a_target"
+EMPTY = "empty"
+NO_BLANK = "no_blank"
+CHANGED = "text_changed"
+IN_WORD = "inside_a_word"
+IN_TARGET = "inside_a_target"
+"""These are the reasons to reject an answer."""
 
 _QUOTES = {'"': '"', "“": "”", "'": "'", "`": "`"}
 
 
-def with_blanks(text: str, places: Iterable[int]) -> str:
-    """The text with a blank at each position, separated by a space.
+def with_blanks(text: str, positions: Iterable[int]) -> str:
+    """Return the text with a blank at each position, separated by a space.
 
     >>> with_blanks("The nurse is tired.", [4, 18])
     'The ___ nurse is tired ___.'
     """
-    done, last = "", 0
-    for place in sorted(set(places)):
-        done += text[last:place]
-        opens = place == 0 or text[place - 1].isspace()
-        done += f"{BLANK} " if opens else f" {BLANK}"
-        last = place
-    return done + text[last:]
+    points = ""
+    start = 0
+    for position in sorted(set(positions)):
+        points += text[start:position]
+        opens_word = position == 0 or text[position - 1].isspace()
+        points += f"{BLANK} " if opens_word else f" {BLANK}"
+        start = position
+    return points + text[start:]
 
 
 def accept(answer: str, text: str, targets: Iterable[Span] = ()) -> str:
-    """The text with the blanks of a model's answer. Raises Refused if the answer changes
+    """Return the text with the blanks of a model's answer. Raise Refused if the answer changes
     anything else, has a blank inside a word or a target term, or has no blank.
 
     Differences in white space, and quotes around the whole answer, are ignored.
@@ -256,124 +283,46 @@ def accept(answer: str, text: str, targets: Iterable[Span] = ()) -> str:
         raise Refused(NO_BLANK)
     if _solid("".join(blanks.parts)) != _solid(text):
         raise Refused(CHANGED)
-    ends = [i + 1 for i, c in enumerate(text) if not c.isspace()]
-    before = accumulate(len(_solid(part)) for part in blanks.parts[:-1])
-    places = {_word_edge(text, 0 if n == 0 else ends[n - 1]) for n in before}
-    if any(a < place < b for place in places for a, b in targets):
-        raise Refused(IN_TARGET)
-    return with_blanks(text, places)
+    # The offset in the text after its first n characters that are no white space.
+    offsets = [0]
+    offsets += [i for i, c in enumerate(text, start=1) if not c.isspace()]
+    lengths = [len(_solid(part)) for part in blanks.parts[:-1]]
+    positions = {_word_edge(text, offsets[n]) for n in accumulate(lengths)}
+    for start, stop in targets:
+        if any(start < position < stop for position in positions):
+            raise Refused(IN_TARGET)
+    return with_blanks(text, positions)
 
 
-def _word_edge(text: str, place: int) -> int:
-    """The position itself, at the end of a word; or the start of the next word if a determiner or
-    the like has just ended, because the blank then belongs to what follows. Both are one gap."""
-    if place == len(text):  # context ends with the sentence, so before its full stop
-        while place and not text[place - 1].isalnum():
-            place -= 1
-        return place or len(text)
-    if text[place].isspace():
-        after = place + len(text[place:]) - len(text[place:].lstrip())
-        return after if after < len(text) else place
-    if place and text[place - 1].isalnum() and text[place].isalnum():
-        raise Refused(IN_WORD)
-    if place and text[place - 1].isalnum():
-        rest = text[place:].split(maxsplit=1)[0]
-        if any(c.isalnum() for c in rest):  # don ___ 't, well ___ -known
+def _word_edge(text: str, position: int) -> int:
+    """Return the position itself, at the end of a word; or the start of the next word if a
+    determiner or the like has just ended, because the blank then belongs to what follows. Both are
+    one gap."""
+    if position == len(text):  # context ends with the sentence, so before its full stop
+        while position and not text[position - 1].isalnum():
+            position -= 1
+        return position or len(text)
+    rest = text[position:]
+    if rest[0].isspace():
+        start = len(text) - len(rest.lstrip())
+        return start if start < len(text) else position
+    if position and text[position - 1].isalnum():
+        next_characters = rest.split(maxsplit=1)[0]
+        if any(map(str.isalnum, next_characters)):  # don ___ 't, well ___ -known
             raise Refused(IN_WORD)
-    return place
+    return position
 
 
 def _solid(text: str) -> str:
+    """Return a text without white space."""
     return "".join(text.split())
 
 
 def _unquoted(answer: str, text: str) -> str:
-    """The answer without enclosing quotes, unless the text itself has them."""
-    opens = answer[:1]
-    if (
-        opens in _QUOTES
-        and answer.endswith(_QUOTES[opens])
-        and not text.startswith(opens)
-    ):
-        return answer[1:-1].strip()
-    return answer
-
-
-# --- Rules: a blank before a noun that could be narrowed down, and after what is said -------------
-
-
-#: Determiners after which there is nothing to narrow down.
-_CLOSED = frozenset(
-    {"no", "all", "what", "whatever", "which", "these", "every", "each"}
-)
-NOUNS = ("NOUN", "PROPN")
-#: Nouns that are one with the preposition before them: "in front", "at work", "out of court".
-_FIXED = frozenset(
-    """front work home school bed time order fact case addition charge love need court jail prison
-    church college town general public private particular turn return place trouble danger spite
-    course least last first once all tears regard regards terms heart war peace fire foot person
-    detail hand mind touch sight luck help consumption instance example""".split()
-)
-#: Nouns that are one with the words around them: "a lot of", "on his way", "take pride in".
-_IDIOMS = frozenset(
-    """lot lots way end rest bunch couple kind sort type number majority hands pride part care
-    advantage fun sense use attention note time sake fact middle verge point chance best""".split()
-)
-#: Prepositions before a name that can be narrowed down: "in northern Spain".
-_BEFORE_PLACES = frozenset({"in", "from", "of", "across", "throughout"})
-
-
-def places(doc: Doc, targets: Iterable[Span] = ()) -> list[int]:
-    """Offsets at which the rules put a blank."""
-    spans = tuple(targets)
-    found = {t.idx for t in doc if _is_open(t)}
-    found |= {t.idx + len(t) for t in doc if _is_bare_subject(t)}
-    for sentence in doc.sents:
-        words = [t for t in sentence if any(c.isalnum() for c in t.text)]
-        found |= {t.idx + len(t) for t in words[-1:]}
-    return sorted(p for p in found if not any(a < p < b for a, b in spans))
-
-
-def _is_open(noun: Token) -> bool:
-    """Whether a blank goes before this noun."""
-    if noun.pos_ not in NOUNS or noun.i == 0 or not noun.doc[noun.i - 1].whitespace_:
-        return False
-    if noun.lower_ in _IDIOMS:
-        return False
-    before = noun.doc[noun.i - 1]
-    if before.dep_ in ("det", "poss") and before.pos_ in ("DET", "PRON"):
-        word = before.lower_
-        indefinite = word in ("a", "an") and noun.dep_ == "attr"
-        return word not in _CLOSED and not indefinite
-    named = noun.pos_ == "PROPN"  # "fool ___ Jamal": a name needs nothing before it
-    if before.pos_ == "ADP":
-        placed = not named or before.lower_ in _BEFORE_PLACES
-        return (
-            placed and noun.dep_ in ("pobj", "compound") and noun.lower_ not in _FIXED
-        )
-    return (
-        before.pos_ == "VERB"
-        and not named
-        and noun.dep_ in ("dobj", "compound", "conj")
-    )
-
-
-def _is_bare_subject(noun: Token) -> bool:
-    """Whether a blank goes after this noun: a plural without any other word, before its verb."""
-    if noun.tag_ not in ("NNS", "NNPS") or noun.dep_ not in ("nsubj", "nsubjpass"):
-        return False
-    if (
-        noun.n_lefts
-        or noun.n_rights
-        or not noun.whitespace_
-        or noun.i + 1 == len(noun.doc)
-    ):
-        return False
-    return noun.doc[noun.i + 1].pos_ in ("VERB", "AUX", "ADV")
-
-
-def parse(texts: Iterable[str]) -> Iterator[Doc]:
-    """Parsed texts in order, without named entities and lemmas."""
-    nlp = open_parser().nlp
-    unused = [p for p in nlp.pipe_names if p in ("ner", "lemmatizer")]
-    return nlp.pipe(texts, batch_size=64, disable=unused)
+    """Return the answer without enclosing quotes, unless the text itself has them."""
+    quote = answer[:1]
+    if quote not in _QUOTES or text.startswith(quote):
+        return answer
+    if not answer.endswith(_QUOTES[quote]):
+        return answer
+    return answer[1:-1].strip()

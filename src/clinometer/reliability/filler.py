@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from clinometer.models import Scorer
-from clinometer.reliability.blanks import parse
+from clinometer.reliability.blank_rules import parse
 from clinometer.reliability.lexicon import (
     ADJUNCT,
     ADVERB,

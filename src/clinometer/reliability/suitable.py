@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from clinometer.reliability.blanks import NOUNS
+from clinometer.reliability.blank_rules import NOUNS
 from clinometer.reliability.lexicon import (
     ADJUNCT,
     ADVERB,
