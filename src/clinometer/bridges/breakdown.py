@@ -187,11 +187,7 @@ def break_down(
     """
     people = sum(map(len, groups.values()))
     decided = {name: values[~np.isnan(values)] for name, values in groups.items()}
-    rates = {}
-    for name, values in decided.items():
-        if len(values):
-            selected = values if median is None else values > median
-            rates[name] = share(int(selected.sum()), len(values), level=level)
+    rates = _rates(decided, median=median, level=level)
     large = [name for name in rates if len(groups[name]) >= SMALL * people]
     highest = max(large, key=lambda name: rates[name].value, default="")
     group_rates = []
@@ -228,6 +224,19 @@ def break_down(
     if p is not None:
         p = min(1.0, p * breakdowns)
     return Breakdown(by, tuple(group_rates), unknown, p)
+
+
+def _rates(
+    groups: Mapping[str, FloatArray], *, median: float | None, level: float
+) -> dict[str, Estimate]:
+    """Return the share of each group that was selected, or whose score is above the median; none
+    of a group without people."""
+    rates = {}
+    for name, values in groups.items():
+        if len(values):
+            selected = values if median is None else values > median
+            rates[name] = share(int(selected.sum()), len(values), level=level)
+    return rates
 
 
 def _p_of_equal_rates(groups: Sequence[FloatArray]) -> float | None:

@@ -57,13 +57,8 @@ def import_replies(
     if isinstance(mapping, str):
         mapping = load_mapping(mapping)
     source = import_record(path, "replies")
-    rows = reply_rows(path)
-    first_row = next(rows, None)
-    if first_row:
-        rows = chain([first_row], rows)
-        if ".json" not in path.name:  # every row has the same columns
-            mapping = _without_absent(mapping, first_row)
-    table = ReplyTable.read(rows, mapping, where=where)
+    table = _read_table(path, mapping)
+    mapping = table.mapping
     categories = table.categories(where)
     changes: dict[str, Any] = {"noun": mapping.noun or "case"}
     if categories or mapping.reference is None:
@@ -73,16 +68,9 @@ def import_replies(
         settings = with_settings(settings, {"criterion": "points"})
     subjects = _subjects(table, where)
     chosen = _chosen(subjects, only, where)
-    axes = {axis for _, axis in chosen}
-    models = {name for name, _ in subjects}
-    names = folder_names([*axes, *models])
+    folders = _folders(subjects, chosen)
     runs = []
-    for name, axis in chosen:
-        folder = None if out is None else Path(out)
-        if folder and len(axes) > 1:
-            folder /= names[axis]
-        if folder and len(models) > 1 and len(chosen) > 1:
-            folder /= names[name]
+    for (name, axis), folder in zip(chosen, folders, strict=True):
         cells, edits = table.cells(name, axis, mapping, categories)
         _check_shared(cells, where)
         run = measured_import(
@@ -94,13 +82,25 @@ def import_replies(
             ),
             source.model_copy(update={"task": axis}),
             settings,
-            out=folder,
+            out=None if out is None else Path(out) / folder,
             fresh=fresh,
             title=mapping.titles.get(axis, ""),
             placebo=_placebo(edits),
         )
         runs.append(run)
     return runs
+
+
+def _read_table(path: Path, mapping: SampleMapping) -> ReplyTable:
+    """Read the replies of a file; of a table without models or repetitions also by a mapping that
+    names them."""
+    rows = reply_rows(path)
+    first_row = next(rows, None)
+    if first_row:
+        rows = chain([first_row], rows)
+        if ".json" not in path.name:  # every row has the same columns
+            mapping = _without_absent(mapping, first_row)
+    return ReplyTable.read(rows, mapping, where=str(path))
 
 
 def _without_absent(mapping: SampleMapping, row: Row) -> SampleMapping:
@@ -149,6 +149,25 @@ def _chosen(
             f"found {', '.join(only)}"
         )
     return chosen
+
+
+def _folders(
+    subjects: Sequence[tuple[str, str]], chosen: Sequence[tuple[str, str]]
+) -> list[Path]:
+    """Return the folder of each run below that of all: by its axis and its model, where there are
+    several."""
+    models = {model for model, _ in subjects}
+    axes = {axis for _, axis in chosen}
+    names = folder_names([*axes, *models])
+    folders = []
+    for model, axis in chosen:
+        folder = Path()
+        if len(axes) > 1:
+            folder /= names[axis]
+        if len(models) > 1 and len(chosen) > 1:
+            folder /= names[model]
+        folders.append(folder)
+    return folders
 
 
 def _check_shared(cells: SampleCells, where: str) -> None:
