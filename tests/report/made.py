@@ -12,7 +12,7 @@ from clinometer.contexts import ContextSet, load_contexts
 from clinometer.contexts.load import default_contexts
 from clinometer.measure import Estimate, Preferences
 from clinometer.models import ModelInfo, WordScores
-from clinometer.report.cell_statistics import RunSummary
+from clinometer.report.summary import RunSummary
 from clinometer.runs import AuditSettings, Run, RunFolder
 from clinometer.runs.folder.record import FloorRecord, WordsRecord, new_record
 from clinometer.runs.folder.recover import LoadedRun

@@ -39,8 +39,8 @@ from clinometer.report.charts.risks import differences_chart, risks_chart
 from clinometer.report.charts.shares import shares_chart
 from clinometer.report.charts.spread import spread_chart
 from clinometer.report.charts.trend import trend_chart
-from clinometer.report.figure import inline, small_signs, to_svg
 from clinometer.report.figures.factor import factor_figure, regression_line
+from clinometer.report.svg import inline, small_signs, to_svg
 
 ROOT = Path(__file__).resolve().parents[2]
 NAMES = ["a model", *HOSTILE[:4]]

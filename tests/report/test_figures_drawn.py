@@ -20,12 +20,13 @@ from clinometer.report import render_report
 from clinometer.report.charts.cobias import cobias_chart
 from clinometer.report.charts.look import category_colours
 from clinometer.report.charts.points import Panel, points_chart
+from clinometer.report.chips import strip
 from clinometer.report.figure import Figure
 from clinometer.report.figures.distances import distances
 from clinometer.report.figures.distribution import distribution_figure
 from clinometer.report.figures.groups import leans_figure
 from clinometer.report.figures.models import differences_figure, risks_figure
-from clinometer.report.page import first_screen, strip
+from clinometer.report.first_screen import first_screen
 from clinometer.runs import Run, compare
 from clinometer.runs.compared import runs_findings
 from clinometer.runs.findings.facts import facts_of_run

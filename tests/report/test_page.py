@@ -17,21 +17,12 @@ from tests.report.made import HOSTILE, hiring_run, made_run, summary_of, without
 from clinometer.errors import RunError
 from clinometer.measure import Estimate
 from clinometer.report import write_report
-from clinometer.report.cell_statistics import pick_examples
-from clinometer.report.page import (
-    MISSING,
-    Extra,
-    PagePart,
-    Report,
-    badge,
-    contexts_worth,
-    evidence,
-    explorer_data,
-    first_screen,
-    lede,
-    render_report,
-    worst_cells,
-)
+from clinometer.report.evidence import badge, contexts_worth, evidence, lede
+from clinometer.report.examples import pick_examples
+from clinometer.report.explorer import MISSING, explorer_data, worst_cells
+from clinometer.report.first_screen import first_screen
+from clinometer.report.page import Report, render_report
+from clinometer.report.questions import Extra, PagePart
 from clinometer.runs import Run, audit
 from clinometer.runs.findings.facts import facts_of_run
 from clinometer.runs.findings.risk import steady

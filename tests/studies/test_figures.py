@@ -12,7 +12,7 @@ from scipy.interpolate import CubicSpline
 from tests.preferences import labelled, pair
 
 from clinometer.report.charts.marks import OURS
-from clinometer.report.figure import to_svg
+from clinometer.report.svg import to_svg
 from clinometer.runs import Run
 from clinometer.studies.figures import (
     BINS,

@@ -25,7 +25,7 @@ def hugging_face_command(
 
     README.md gets the metadata that the Hub shows and a section; all else in it stays.
     """
-    from clinometer.report.export import write_hugging_face
+    from clinometer.report.model_card import write_hugging_face
 
     files = write_hugging_face(Run.load(run), out, dataset=dataset)
     sentence(f"Wrote {', '.join(map(str, files))}. Next: look at it, commit and push")

@@ -21,7 +21,7 @@ from clinometer.report.charts.look import PALETTE
 
 
 def environment(*loaders: jinja2.BaseLoader) -> jinja2.Environment:
-    """Templates of the report, with the filters that make untrusted text safe to show."""
+    """Return templates of the report, with the filters that make untrusted text safe to show."""
     templates = jinja2.Environment(
         loader=jinja2.ChoiceLoader(
             [*loaders, jinja2.PackageLoader("clinometer.report", "templates")]
@@ -31,25 +31,24 @@ def environment(*loaders: jinja2.BaseLoader) -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    safe = (
-        visible,
-        brief,
-        proper,
-        explained,
-        show,
-        percent,
-        tail,
-        unbroken,
-        source_hash,
-    )
-    templates.filters |= {function.__name__: function for function in safe}
+    templates.filters |= {
+        "visible": visible,
+        "brief": brief,
+        "proper": proper,
+        "explained": explained,
+        "show": show,
+        "percent": percent,
+        "tail": tail,
+        "unbroken": unbroken,
+        "source_hash": source_hash,
+    }
     return templates
 
 
 def render_document(
     template: str, *, css: str = "", scripts: Sequence[str] = (), **content: Any
 ) -> str:
-    """A page that extends `document.html`; `css` follows the style of all pages."""
+    """Return a page that extends `document.html`; `css` follows the style of all pages."""
     page: str = (
         environment()
         .get_template(template)
@@ -65,19 +64,19 @@ def render_document(
 
 
 def tail(text: str, length: int) -> str:
-    """The end of a text, for the words before a slot.
+    """Return the end of a text, for the words before a slot.
 
     >>> tail("The old librarian believed that", 15)
     '… believed that'
     """
-    shown = visible(text)
-    if len(shown) <= length:
-        return shown
-    return "… " + shown[-length:].partition(" ")[2]
+    safe = visible(text)
+    if len(safe) <= length:
+        return safe
+    return "… " + safe[-length:].partition(" ")[2]
 
 
 def unbroken(text: str) -> str:
-    """A text whose numbers stay with what belongs to them when a line ends.
+    """Return a text whose numbers stay with what belongs to them when a line ends.
 
     >>> unbroken("R 0.25, 34 % of it")
     'R\\xa00.25, 34\\xa0% of it'
@@ -93,38 +92,39 @@ _NAMED = re.compile(
 
 
 def explained(text: str, *, reachable: bool = True) -> Markup:
-    """Text in which R, its parts, the floor and effective contexts say what they are when one
-    points at them; `reachable` by the keyboard too, which a name inside a button must not be.
+    """Return text in which R, its parts, the floor and effective contexts say what they are when
+    one points at them; `reachable` by the keyboard too, which a name inside a button must not be.
 
     >>> explained("R <1")  # doctest: +ELLIPSIS
     Markup('<abbr tabindex="0" title="Discrimination risk R: ...">R</abbr> &lt;1')
     """
-    safe = str(escape(text))
 
-    def named(match: re.Match[str]) -> str:
+    def with_meaning(match: re.Match[str]) -> str:
         meaning = MEANINGS[(match.lastindex or 1) - 1][1]
-        by_key = ' tabindex="0"' if reachable else ""
-        return f'<abbr{by_key} title="{escape(meaning)}">{match[0]}</abbr>'
+        focus = ' tabindex="0"' if reachable else ""
+        return f'<abbr{focus} title="{escape(meaning)}">{match[0]}</abbr>'
 
-    return Markup(_NAMED.sub(named, safe))  # noqa: S704  (escaped above)
+    return Markup(_NAMED.sub(with_meaning, str(escape(text))))  # noqa: S704  (escaped above)
 
 
 def source_hash(text: str) -> str:
-    """The hash of an inline script for a content security policy."""
-    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+    """Return the hash of an inline script for a content security policy."""
+    digest = hashlib.sha256(text.encode()).digest()
+    return f"sha256-{base64.b64encode(digest).decode()}"
 
 
 @cache
 def asset(name: str) -> str:
-    """A style sheet or script of the pages."""
-    return (resources.files("clinometer.report") / "assets" / name).read_text("utf-8")
+    """Return a style sheet or script of the pages."""
+    file = resources.files("clinometer.report") / "assets" / name
+    return file.read_text("utf-8")
 
 
 @cache
 def stylesheet() -> str:
-    """The style of pages, with the palette in light, dark and print."""
-    light = "".join(f"--{name}:{colours[0]};" for name, colours in PALETTE.items())
-    dark = "".join(f"--{name}:{colours[1]};" for name, colours in PALETTE.items())
+    """Return the style of pages, with the palette in light, dark and print."""
+    light = "".join(f"--{name}:{colour};" for name, (colour, _) in PALETTE.items())
+    dark = "".join(f"--{name}:{colour};" for name, (_, colour) in PALETTE.items())
     return (
         f":root{{{light}}}\n@media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}\n"
         f"{asset('page.css')}"

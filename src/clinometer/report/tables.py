@@ -23,45 +23,58 @@ from clinometer.runs.several_runs import resampling_note
 from clinometer.statistics.estimate import with_ends
 from clinometer.tables import COLUMNS, Table
 
+_YES_OR_NO = {True: "yes", False: "no"}
+
+_RESULTS = {
+    "summary",
+    "plug_in",
+    "counts",
+    "words",
+    "unmeasurable",
+    "factors",
+    "calibration",
+}
+"""The parts of run.json that are no settings."""
+
 
 def risks_table(opened: Sequence[LoadedRun]) -> Table:
-    """The models, then the reference models: R, its components, their intervals and basis."""
+    """Return the models, then the reference models: R, its components, their intervals and
+    basis."""
     rows: list[dict[str, Any]] = []
-    for one in opened:
-        if one.run is not None:
-            row = risk_rows([one.run], [one.name])[0]
-            name = one.name if one.state == "finished" else f"{one.name} ({one.state})"
-            rows.append({**row, "name": name, "n_groups": len(one.run.risks.groups)})
-    first = next((one.run for one in opened if one.run is not None), None)
-    if first is not None:
-        rows += reference_rows(first)
-    order = [
-        c
-        for c in COLUMNS
-        if c.startswith("R") or c in ("name", "n_groups", "n_contexts", "n_eff")
-    ]
+    named = []
+    for loaded in opened:
+        if loaded.run is None:
+            continue
+        named.append((loaded.name, loaded.run))
+        name = loaded.name
+        if loaded.state != "finished":
+            name = f"{name} ({loaded.state})"
+        row = risk_rows([loaded.run], [name])[0]
+        rows.append({**row, "n_groups": len(loaded.run.risks.groups)})
+    if named:
+        rows += reference_rows(named[0][1])
+    basis = ("name", "n_groups", "n_contexts", "n_eff")
+    order = [name for name in COLUMNS if name.startswith("R") or name in basis]
     frame = pd.DataFrame(rows).reindex(columns=order).dropna(axis=1, how="all")
-    note = resampling_note(
-        [(one.name, one.run) for one in opened if one.run is not None]
-    )
-    return Table("risks", "Risks of the models", frame, note)
+    return Table("risks", "Risks of the models", frame, resampling_note(named))
 
 
 def parts_table(opened: Sequence[LoadedRun]) -> Table | None:
-    """Lean, swing and dice of each model that has them; None where none has."""
-    runs = [(one.run, one.name) for one in opened if one.run is not None]
-    runs = [(run, name) for run, name in runs if run.record.components is not None]
+    """Return lean, swing and dice of each model that has them; None where none has."""
+    runs = []
+    names = []
+    for loaded in opened:
+        if loaded.run is not None and loaded.run.record.components is not None:
+            runs.append(loaded.run)
+            names.append(loaded.name)
     if not runs:
         return None
-    frame = pd.DataFrame(
-        parts_rows([run for run, _ in runs], [name for _, name in runs])
-    )
-    frame = frame.assign(clear=frame["clear"].map({True: "yes", False: "no"}))
+    frame = pd.DataFrame(parts_rows(runs, names))
+    frame = frame.assign(clear=frame["clear"].map(_YES_OR_NO))
     frame = frame.dropna(axis=1, how="all")
-    unit = runs[0][0].outcome.unit.name
     note = (
-        f"In {unit}: lean and swing are standard deviations between groups, dice within one "
-        "request."
+        f"In {runs[0].outcome.unit.name}: lean and swing are standard deviations between groups, "
+        "dice within one request."
     )
     if "irrelevant_edit" in frame:
         note += " Another group and an irrelevant edit: how far two answers differ, without dice."
@@ -69,90 +82,100 @@ def parts_table(opened: Sequence[LoadedRun]) -> Table | None:
 
 
 def distances_table(run: Run) -> Table:
-    """How far each group is from what all groups get in the same context, the lowest first."""
+    """Return how far each group is from what all groups get in the same context, the lowest
+    first."""
     frame = distances(run).drop(columns="panel")
-    frame = frame.assign(clear=frame["clear"].map({True: "yes", False: "no"}))
+    frame = frame.assign(clear=frame["clear"].map(_YES_OR_NO))
     note = f"In {run.outcome.unit.name} from what all groups get in the same context."
     return Table("distances", "Groups by their distance from the mean", frame, note)
 
 
 def comparison_tables(comparison: Comparison) -> list[Table]:
-    """Differences overall, ranks, and the groups where models differ most clearly."""
-    pairs = pd.DataFrame([_difference(d) for d in comparison.overall])
+    """Return differences overall, ranks, and the groups where models differ most clearly."""
+    pairs = pd.DataFrame(map(_difference_row, comparison.overall))
     ranks = pd.DataFrame(
         [
             {
-                "name": r.model,
-                "measure": HEADINGS.get(r.measure, r.measure),
-                "at": r.value,
-                "rank": r.rank,
-                "ranks left open": f"{r.low}"
-                if r.low == r.high
-                else f"{r.low} to {r.high}",
+                "name": rank.model,
+                "measure": HEADINGS.get(rank.measure, rank.measure),
+                "at": rank.value,
+                "rank": rank.rank,
+                "ranks left open": f"{rank.low}"
+                if rank.low == rank.high
+                else f"{rank.low} to {rank.high}",
             }
-            for r in comparison.ranks
+            for rank in comparison.ranks
         ]
     )
-    sizes = [
-        (d.p, -abs(d.value), d) for d in comparison.by_group if d.value is not None
-    ]
-    sizes.sort(key=lambda one: (np.inf if one[0] is None else one[0], one[1]))
-    groups = pd.DataFrame([_difference(d) for *_, d in sizes])
+    by_group = sorted(
+        (d for d in comparison.by_group if d.value is not None), key=_clearest_first
+    )
     rank_note = "Rank 1 is the lowest risk; open are the ranks that the tests of the pairs allow."
     return [
         Table("differences", "Paired differences", pairs),
         Table("ranks", "Ranks", ranks, rank_note),
-        Table("group-differences", "Differences by group", groups),
+        Table(
+            "group-differences",
+            "Differences by group",
+            pd.DataFrame(map(_difference_row, by_group)),
+        ),
     ]
 
 
-def _difference(d: Difference) -> dict[str, Any]:
+def _clearest_first(d: Difference) -> tuple[float, float]:
+    """Return by what differences are ordered: the smallest p first, then the largest."""
+    return np.inf if d.p is None else d.p, -abs(d.value or 0.0)
+
+
+def _difference_row(d: Difference) -> dict[str, Any]:
+    group = {} if d.group is None else {"group": d.group}
     return {
         "pair": f"{d.a} − {d.b}",
-        **({} if d.group is None else {"group": d.group}),
+        **group,
         "measure": HEADINGS.get(d.measure, d.measure),
-        **{
-            name: getattr(d, name)
-            for name in ("value", "low", "high", "p", "p_corrected")
-        },
+        "value": d.value,
+        "low": d.low,
+        "high": d.high,
+        "p": d.p,
+        "p_corrected": d.p_corrected,
     }
 
 
 def groups_table(run: Run) -> Table:
-    clear = ["no" if lean.category is None else "yes" for lean in run.leans]
+    """Return the groups, the highest risk first; without weights that are all alike."""
+    clear = [_YES_OR_NO[lean.category is not None] for lean in run.leans]
     frame = pd.DataFrame(answered_groups(run)).assign(clear=clear)
-    order = [c for c in COLUMNS if c in frame.columns]
-    frame = frame[order].sort_values("r", ascending=False, na_position="last")
-    uniform = frame["weight"].nunique() <= 1
-    frame = frame.drop(columns=["weight"] if uniform else []).dropna(axis=1, how="all")
-    return Table("groups", "Groups", frame.reset_index(drop=True))
+    if frame["weight"].nunique() <= 1:
+        frame = frame.drop(columns="weight")
+    frame = frame[[name for name in COLUMNS if name in frame.columns]]
+    frame = frame.sort_values("r", ascending=False, na_position="last")
+    frame = frame.dropna(axis=1, how="all").reset_index(drop=True)
+    return Table("groups", "Groups", frame)
 
 
 def contexts_table(cells: CellStatistics) -> Table:
-    """Every context with its weight, its pull to each category and its effect on volatility."""
-    p = (
-        cells.run.preferences
-    )  # the weights of a context: their mean where groups differ in them
-    w = (
-        p.context_weights
-        if p.context_weights.ndim == 1
-        else p.context_weights.mean(axis=0)
-    )
-    shown = p.categories[:1] if len(p.categories) == 2 else p.categories
-    columns = {"context_id": p.contexts, "template": p.templates or p.contexts}
-    leans = {
-        f"leans to {name}": cells.context_mean[:, y] for y, name in enumerate(shown)
+    """Return every context with its weight, its pull to each category and its effect on
+    volatility."""
+    p = cells.run.preferences
+    weights = p.context_weights
+    if weights.ndim > 1:  # groups differ in the weights of a context
+        weights = weights.mean(axis=0)
+    columns = {
+        "context_id": p.contexts,
+        "template": p.templates or p.contexts,
+        "weight": weights / weights.sum(),
     }
-    frame = pd.DataFrame(
-        {**columns, "weight": w / w.sum(), **leans, "influence": p.influence()}
-    )
-    frame = frame.sort_values("weight", ascending=False, kind="stable").reset_index(
-        drop=True
-    )
+    categories = p.categories[:1] if len(p.categories) == 2 else p.categories
+    for y, name in enumerate(categories):
+        columns[f"leans to {name}"] = cells.context_mean[:, y]
+    frame = pd.DataFrame({**columns, "influence": p.influence()})
+    frame = frame.sort_values("weight", ascending=False, kind="stable")
+    frame = frame.reset_index(drop=True)
     return Table("contexts", "Contexts", frame, "Leaning: mean of s over the groups.")
 
 
 def cells_table(cells: CellStatistics) -> Table:
+    """Return the cells that make up most of R."""
     return Table(
         "cells",
         "The answers that weigh most",
@@ -162,55 +185,43 @@ def cells_table(cells: CellStatistics) -> Table:
 
 
 def factors_table(run: Run) -> Table | None:
-    """What makes the answers swing: the share of each factor; None where there are no factors."""
-    found = run.record.factors
-    if found is None:
+    """Return what makes the answers swing: the share of each factor; None where there are no
+    factors."""
+    record = run.record.factors
+    if record is None:
         return None
-    rows: list[dict[str, Any]] = [
-        {"factor": f.name, "levels": f.n_levels, **with_ends("of_swing", f.share)}
-        for f in found.factors
-    ]
-    rest = with_ends("of_swing", found.rest)
+    rows: list[dict[str, Any]] = []
+    for factor in record.factors:
+        share = with_ends("of_swing", factor.share)
+        rows.append({"factor": factor.name, "levels": factor.n_levels, **share})
+    rest = with_ends("of_swing", record.rest)
     rows.append({"factor": "none of them alone", "levels": None, **rest})
     frame = pd.DataFrame(rows).dropna(axis=1, how="all")
-    notes = [
-        resampled(found),
-        *factor_notes(found, clusters=run.record.settings.clusters),
-    ]
-    return Table("factors", "Shares of the swing", frame, " ".join(notes))
+    notes = factor_notes(record, clusters=run.record.settings.clusters)
+    note = " ".join([resampled(record), *notes])
+    return Table("factors", "Shares of the swing", frame, note)
 
 
 def flags_table(run: Run) -> Table:
-    counts = {k.replace("_", " "): v for k, v in run.record.counts.items()}
-    frame = pd.DataFrame(counts.items(), columns=["flag", "count"])
+    """Return every flag of the cells with its count."""
+    rows = [(name.replace("_", " "), n) for name, n in run.record.counts.items()]
+    frame = pd.DataFrame(rows, columns=["flag", "count"])
     return Table("flags", "Every flag, counted", frame)
 
 
 def settings_table(content: Mapping[str, Any]) -> Table:
-    """Settings passed and defaulted, versions, hashes: all of run.json except the results."""
-    skip = {
-        "summary",
-        "plug_in",
-        "counts",
-        "words",
-        "unmeasurable",
-        "factors",
-        "calibration",
-    }
-    rows = [
-        (key, value)
-        for part in content
-        if part not in skip
-        for key, value in _flat(part, content[part])
-    ]
-    return Table(
-        "settings",
-        "Settings, versions and hashes",
-        pd.DataFrame(rows, columns=["setting", "is"]),
-    )
+    """Return settings passed and defaulted, versions, hashes: all of run.json except the
+    results."""
+    rows: list[tuple[str, str]] = []
+    for part, value in content.items():
+        if part not in _RESULTS:
+            rows += _flat(part, value)
+    frame = pd.DataFrame(rows, columns=["setting", "is"])
+    return Table("settings", "Settings, versions and hashes", frame)
 
 
 def _flat(name: str, value: Any) -> Iterator[tuple[str, str]]:
+    """Return a part of run.json as rows; the parts within it have its name before theirs."""
     if isinstance(value, Mapping) and value:
         for key, inner in value.items():
             yield from _flat(f"{name}.{key}", inner)
@@ -221,11 +232,7 @@ def _flat(name: str, value: Any) -> Iterator[tuple[str, str]]:
 
 
 def _setting(value: Any) -> str:
-    """A value of run.json, which has every digit."""
-    return (
-        "none"
-        if value is None
-        else f"{value:.6g}"
-        if isinstance(value, float)
-        else str(value)
-    )
+    """Return a value of run.json, which has every digit."""
+    if value is None:
+        return "none"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

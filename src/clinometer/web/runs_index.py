@@ -21,8 +21,8 @@ from clinometer.errors import ClinometerError, RunError
 from clinometer.measure import Estimate
 from clinometer.reliability.folder import ReliabilityFolder
 from clinometer.reliability.run import ReliabilityRun
-from clinometer.report.cell_statistics import RunSummary
 from clinometer.report.reliability import is_reliability_run, reliability_story
+from clinometer.report.summary import RunSummary
 from clinometer.runs import RunFolder
 from clinometer.runs.folder.partial import progress
 from clinometer.runs.folder.record import UNMEASURABLE

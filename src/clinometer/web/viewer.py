@@ -19,17 +19,13 @@ from starlette.exceptions import HTTPException
 from clinometer import __version__
 from clinometer.errors import ClinometerError
 from clinometer.report import tables
-from clinometer.report.cell_statistics import RunSummary
+from clinometer.report.chips import chips
 from clinometer.report.document import asset
-from clinometer.report.page import (
-    answer_words,
-    chips,
-    explorer_data,
-    lede,
-    render_report,
-    sentences,
-)
+from clinometer.report.evidence import lede, sentences
+from clinometer.report.explorer import answer_words, explorer_data
+from clinometer.report.page import render_report
 from clinometer.report.reliability import reliability_story, render_reliability
+from clinometer.report.summary import RunSummary
 from clinometer.runs import Run
 from clinometer.web.app import new_app
 from clinometer.web.pages import Pages, add_static, link

@@ -1,7 +1,7 @@
 """How every chart looks: one palette, light and dark, and the few rules of type and line.
 
 Charts are drawn in the light colours of one palette. A page that shows them swaps each colour for a
-CSS variable of the same name (`report.figure`), so one drawing serves light, dark and print. Up to
+CSS variable of the same name (`report.svg`), so one drawing serves light, dark and print. Up to
 seven categories are distinguishable with every kind of colour blindness, their colours are readable
 as text (tests measure both), and no colour carries a meaning that a label does not carry too. Amber
 is volatility and nothing else.

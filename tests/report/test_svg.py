@@ -8,7 +8,7 @@ from xml.sax.saxutils import escape
 import pytest
 
 from clinometer.report.charts.marks import OURS
-from clinometer.report.figure import inline, small_signs
+from clinometer.report.svg import inline, small_signs
 
 
 def shifts(markup: str) -> list[tuple[str, float, float]]:

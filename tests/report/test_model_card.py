@@ -15,7 +15,7 @@ from huggingface_hub import (
 from tests.command import Clinometer, refused
 from tests.report.made import made_run
 
-from clinometer.report.export import write_hugging_face
+from clinometer.report.model_card import write_hugging_face
 from clinometer.runs import Run
 
 
