@@ -63,8 +63,9 @@ class Silence:
         passes = row.verdict not in ("worse", "cannot tell")
         if not passes or not self.share or row.rise is None or row.rise.high is None:
             return row
-        criterion = baseline.preferences.grid.criterion
-        largest = {"": criterion.top, "points": criterion.length}.get(row.unit, 100.0)
+        largest = baseline.preferences.grid.criterion.top
+        if row.unit:
+            largest = baseline.outcome.span
         high = (1 - self.share) * row.rise.high + self.share * largest
         rise = replace(row.rise, high=high)
         if high >= row.margin:
