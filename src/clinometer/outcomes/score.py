@@ -90,7 +90,7 @@ class ScoreOutcome(Outcome):
         return self.unit.number(float(shares @ self.points))
 
     def risk_end(self, end: float) -> str:
-        return f"{self.criterion.length * end:.2g} points"
+        return f"{self.criterion.length * end:.2g} {self.unit.name}"
 
     @property
     def chart(self) -> Chart:
@@ -119,12 +119,13 @@ class ScoreOutcome(Outcome):
         bottom, top = self.criterion.points[0], self.criterion.points[-1]
         score = float(shares @ self.points)
         usual = float(reference @ self.points)
+        digits = self.value_digits
         return Mark(
-            score=f"{score:.1f}",
+            score=f"{score:.{digits}f}",
             position=(score - bottom) / (top - bottom),
             usual_position=(usual - bottom) / (top - bottom),
-            usual=f"{usual:.1f}",
-            answer=f"{score:.1f} of {bottom:g} to {top:g}",
+            usual=f"{usual:.{digits}f}",
+            answer=f"{score:.{digits}f} of {bottom:g} to {top:g}",
         )
 
 
@@ -169,7 +170,8 @@ def _rated(facts: Facts, points: FloatArray, tally: Mapping[str, int]) -> Findin
     """Return who is rated highest and lowest."""
     means = facts.shares @ points
     groups = facts.extremes(means, facts.seen)
-    named = [f"{name} ({mean.value:.2f})" for name, mean in groups.items()]
+    unit = facts.outcome.unit
+    named = [f"{name} ({unit.number(mean.value)})" for name, mean in groups.items()]
     rated = named[0]
     if len(named) > 1:
         rated = f"{named[0]} highest and {named[1]} lowest"
@@ -214,6 +216,7 @@ def _beside_the_mean_text(
     numbers: Mapping[str, Estimate],
 ) -> str:
     total, many = len(facts.seen), facts.nouns.many
+    unit = facts.outcome.unit
     average = f"the average {facts.nouns.one}"
     if facts.sure == "cannot tell":
         return (
@@ -227,11 +230,11 @@ def _beside_the_mean_text(
             rest = f", in exactly these {facts.basis}"
         elif undecided:
             rest = f"; {undecided} of {total} {many} {are(undecided)} {UNDECIDED}"
-        return f"{facts.who} gives {_differences(groups)} than {average}{rest}."
+        return f"{facts.who} gives {_differences(groups, unit)} than {average}{rest}."
     rest = facts.whole
     if not rest and "ruled out" in numbers:
-        largest = numbers["ruled out"].value
-        rest = f"; more than {largest:.2f} points is ruled out for all of them"
+        largest = unit.amount(numbers["ruled out"].value)
+        rest = f"; more than {largest} is ruled out for all of them"
     return (
         f"{facts.who} gives no {facts.nouns.one} clearly more or less than {average} over "
         f"{facts.basis}{rest}."
@@ -253,14 +256,15 @@ def _lean_in_points(facts: Facts, x: int) -> Estimate:
     )
 
 
-def _differences(groups: Mapping[str, Estimate]) -> str:
+def _differences(groups: Mapping[str, Estimate], unit: Unit) -> str:
     """Return who gets how much: "A 0.35 points more (0.09 to 0.60) and B 0.16 less"."""
     parts: list[str] = []
     for name, lean in groups.items():
-        unit = "" if parts else " points"
+        size = abs(lean.value)
+        amount = unit.number(size) if parts else unit.amount(size)
         way = "more" if lean.value > 0 else "less"
-        interval = ends(lean, 2, size=True)
-        parts.append(f"{brief(name, 40)} {abs(lean.value):.2f}{unit} {way}{interval}")
+        interval = ends(lean, unit.digits, size=True)
+        parts.append(f"{brief(name, 40)} {amount} {way}{interval}")
     return listed(parts)
 
 
@@ -297,10 +301,12 @@ def strongest_case(
         of_replies = f", each the mean of {replies:.2g} replies"
     case, name = case_name(c), facts.called(x)
     side = "above" if departure > 0 else "below"
+    digits = facts.outcome.value_digits
+    unit = facts.outcome.unit.name
     text = (
-        f"{capital(name)} gets {score:.1f} in “{brief(case, 70)}”, {abs(departure):.1f} points "
-        f"{side} what all {facts.nouns.many} get there: the furthest of {answers:,.0f} "
-        f"answers{of_replies}."
+        f"{capital(name)} gets {score:.{digits}f} in “{brief(case, 70)}”, "
+        f"{abs(departure):.{digits}f} {unit} {side} what all {facts.nouns.many} get "
+        f"there: the furthest of {answers:,.0f} answers{of_replies}."
     )
     return facts.finding(
         "case",

@@ -29,7 +29,7 @@ def size(facts: RunFacts) -> Finding:
     points = facts.outcome.in_points(R.value)
     if points is not None:
         numbers["points"] = Estimate(points)
-        brackets.append(f"{points:.2f} points")
+        brackets.append(facts.outcome.unit.amount(points))
     in_brackets = f" ({'; '.join(brackets)})" if brackets else ""
     contexts = counted(facts.report.n_contexts, facts.nouns.context)
     if facts.report.n_eff < facts.report.n_contexts - 0.5:
