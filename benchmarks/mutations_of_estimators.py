@@ -17,7 +17,20 @@ NOT_GOLDEN = (
     "not a_person_has_read and not names_or_descriptions and not planted_difference"
 )
 
+TESTS_OF_MEANS = "tests/statistics/intervals/test_means.py"
+TESTS_OF_FLIPS = "tests/statistics/intervals/test_flips.py"
+TESTS_OF_STUDENT = "tests/statistics/intervals/test_student.py"
+TESTS_OF_SIGNIFICANCE = "tests/statistics/test_significance.py"
+INFERENCE = "tests/measure/test_inference.py"
+
 # The source.
+MEANS = "statistics/intervals/means.py"
+FLIPS = "statistics/intervals/flips.py"
+STUDENT = "statistics/intervals/student.py"
+REACH = "statistics/intervals/reach.py"
+SIGNIFICANCE = "statistics/significance.py"
+SHAPE = "statistics/shape.py"
+BRACKET = "measure/bracket.py"
 CHOICE = "readouts/choice.py"
 QUESTION = "readouts/question.py"
 REPLIES = "readouts/reply.py"
@@ -160,4 +173,63 @@ SENTENCES = (
     Mutation("people", "runs/kinds.py", "number += 1 if n_kinds == 2 else n_kinds", "number += n_kinds", PEOPLE, NOT_GOLDEN),
 )  # fmt: skip
 
-ESTIMATORS = (*READOUTS, *SENTENCES)
+STATISTICS = (
+    # Hall's interval of means
+    Mutation("statistics", MEANS, "MAX_SKEWNESS = 0.9", "MAX_SKEWNESS = 3.0", TESTS_OF_MEANS),
+    Mutation("statistics", MEANS, "MIN_ARM = 0.7", "MIN_ARM = 0.0", TESTS_OF_MEANS),
+    Mutation("statistics", MEANS, "NEARLY_SYMMETRIC = 1e-6", "NEARLY_SYMMETRIC = 1e-1", TESTS_OF_MEANS),
+    Mutation("statistics", MEANS, "student_reach(1.0, np.maximum(sample.size - 1, 1), level=level)", "student_reach(1.0, np.maximum(sample.size, 1), level=level)", TESTS_OF_MEANS),
+    Mutation("statistics", MEANS, "sample.mean_square * sum_w2 * n / np.maximum(n - 1, 1)", "sample.mean_square * sum_w2", TESTS_OF_MEANS),
+    Mutation("statistics", MEANS, "weighted_squares / np.maximum(1 - sum_w2, 1e-9)", "weighted_squares", TESTS_OF_MEANS),
+    Mutation("statistics", MEANS, "(of_all_alike + where_weight_lies) / 2", "where_weight_lies", TESTS_OF_MEANS),
+    Mutation("statistics", MEANS, "(n * np.maximum(n - 2, 1))", "(n * np.maximum(n - 1, 1))", TESTS_OF_MEANS),
+    Mutation("statistics", MEANS, "sample.sum_of_cubed_weights / sum_w2**1.5", "sample.sum_of_cubed_weights / sum_w2", TESTS_OF_MEANS),
+    Mutation("statistics", MEANS, "(quantile - skewness / 6)", "(quantile + skewness / 6)", TESTS_OF_MEANS),
+    # flips
+    Mutation("statistics", FLIPS, "STEPS = 8", "STEPS = 2", TESTS_OF_FLIPS),
+    Mutation("statistics", FLIPS, "FARTHEST = 64.0", "FARTHEST = 4.0", TESTS_OF_FLIPS),
+    Mutation("statistics", FLIPS, "LEAST_FOR_NONE = 30.0", "LEAST_FOR_NONE = 5.0", TESTS_OF_FLIPS),
+    Mutation("statistics", FLIPS, "return np.asarray(p_value > 1 - level)", "return np.asarray(p_value > (1 - level) / 2)", TESTS_OF_FLIPS),
+    Mutation("statistics", SIGNIFICANCE, "return np.asarray(2.0 * one_side)", "return np.asarray(one_side)", TESTS_OF_SIGNIFICANCE),
+    # corrections
+    Mutation("statistics", SIGNIFICANCE, "p[order] * np.arange(order.size, 0, -1)", "p[order] * order.size", TESTS_OF_SIGNIFICANCE),
+    Mutation("statistics", SIGNIFICANCE, "p[order] * order.size / np.arange(1, order.size + 1)", "p[order] * order.size", TESTS_OF_SIGNIFICANCE),
+    # quantiles and degrees of freedom
+    Mutation("statistics", REACH, "float(ndtri(0.5 + level / 2))", "float(ndtri(level))", "tests/statistics/intervals/test_reach.py"),
+    Mutation("statistics", REACH, "(1 + level) / 2)\n", "level)\n", "tests/statistics/intervals/test_reach.py"),
+    Mutation("statistics", STUDENT, "values.var(ddof=1) / n", "values.var() / n", TESTS_OF_STUDENT),
+    Mutation("statistics", STUDENT, "(v + w) ** 2 / (v**2 / (n - 1) + w**2 / (m - 1))", "n + m - 2", TESTS_OF_STUDENT),
+    Mutation("statistics", "statistics/intervals/percentile.py", "[(1 - level) / 2, (1 + level) / 2]", "[1 - level, level]", "tests/statistics/intervals/test_percentile.py"),
+    # weights and shape
+    Mutation("statistics", "statistics/weights.py", "float(1.0 / np.sum(w * w))", "float(1.0 / np.max(w))", "tests/statistics/test_weights.py"),
+    Mutation("statistics", SHAPE, "LEAST = 8", "LEAST = 3", "tests/statistics/test_shape.py"),
+    Mutation("statistics", SHAPE, "LEAST_KURTOSIS = 20", "LEAST_KURTOSIS = 5", "tests/statistics/test_shape.py"),
+    Mutation("statistics", SHAPE, "max(2, math.isqrt(n))", "max(2, n // 2)", "tests/statistics/test_shape.py"),
+)  # fmt: skip
+
+MEASURE = (
+    # the bracket and its ends
+    Mutation("measure", BRACKET, "FOLDS = 3", "FOLDS = 2", INFERENCE),
+    Mutation("measure", BRACKET, "FEW = 3.0", "FEW = 0.0", INFERENCE),
+    Mutation("measure", BRACKET, "return np.asarray(np.maximum((low + high) / 2, high / 2))", "return np.asarray((low + high) / 2)", INFERENCE),
+    Mutation("measure", BRACKET, "mean + 2 * reach))", "mean + reach))", INFERENCE),
+    Mutation("measure", BRACKET, "return self.bias_along_lines[0].low - self.slack", "return self.bias_along_lines[0].low", INFERENCE),
+    Mutation("measure", BRACKET, "swing.high + means.slack", "swing.high", INFERENCE),
+    Mutation("measure", BRACKET, "np.where(lowest_bias > 0, 0.0, highest_R)", "np.zeros_like(highest_R)", INFERENCE),
+    Mutation("measure", "measure/inference.py", "LEAST_EFFECTIVE = 2.5", "LEAST_EFFECTIVE = 1.5", INFERENCE),
+    Mutation("measure", "measure/inference.py", "WIDE = 0.5", "WIDE = 5.0", INFERENCE),
+    Mutation("measure", "measure/inference.py", "2 * float(risks.half_width[0, -1])", "float(risks.half_width[0, -1])", INFERENCE),
+    # other estimators
+    Mutation("measure", "measure/criterion.py", "_RELEASED = 5.0", "_RELEASED = 1.0", "tests/measure/test_criterion.py"),
+    Mutation("measure", "measure/confusion.py", "LEAST_LABELS = 5", "LEAST_LABELS = 1", "tests/measure/test_judge.py tests/runs/test_calibration.py"),
+    Mutation("measure", "measure/confusion.py", "WEAKEST = 0.1", "WEAKEST = 0.0", "tests/measure/test_judge.py tests/runs/test_calibration.py"),
+    Mutation("measure", "measure/ledger.py", "WITHIN = 0.95", "WITHIN = 0.5", "tests/measure/test_ledger.py"),
+    Mutation("measure", "measure/ledger.py", "SILENCE_MARGIN = 1.0", "SILENCE_MARGIN = 10.0", "tests/measure/test_ledger.py"),
+    Mutation("measure", "measure/placebo.py", "LEAST_UNITS = 3", "LEAST_UNITS = 2", "tests/runs/test_placebo.py"),
+    Mutation("measure", "measure/factors.py", "LEAST_UNITS = 4.0", "LEAST_UNITS = 2.0", "tests/measure/test_factors.py"),
+    Mutation("measure", "measure/planning.py", "POWER = 0.8", "POWER = 0.5", "tests/measure/test_planning.py"),
+    Mutation("measure", "measure/planning.py", "SPREAD = 0.15", "SPREAD = 0.3", "tests/measure/test_planning.py"),
+    Mutation("measure", "measure/preferences.py", "FEW_REPLIES = 3", "FEW_REPLIES = 30", "tests/measure"),
+)  # fmt: skip
+
+ESTIMATORS = (*READOUTS, *SENTENCES, *STATISTICS, *MEASURE)
