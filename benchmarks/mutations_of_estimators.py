@@ -11,7 +11,7 @@ from benchmarks.mutation import Mutation
 # The tests.
 READERS = "tests/readouts"
 OUTCOMES = "tests/outcomes tests/findings"
-FINDINGS = "tests/outcomes tests/findings tests/runs/test_findings.py tests/runs/test_findings_contradictions.py"
+FINDINGS = "tests/outcomes tests/findings tests/runs/findings tests/runs/test_findings.py tests/runs/test_findings_contradictions.py"
 PEOPLE = f"{FINDINGS} tests/runs/test_compare.py tests/gate/test_decision.py"
 NOT_GOLDEN = (
     "not a_person_has_read and not names_or_descriptions and not planted_difference"

@@ -54,6 +54,7 @@ def refused(table: dict[str, Any], attributes: dict[str, tuple[str, ...]]) -> bo
 
 
 def test_letters_label_as_many_options_as_there_are() -> None:
+    alphabet: dict[str, tuple[str, ...]]
     alphabet = {letter: (letter * 2,) for letter in string.ascii_uppercase}
     assert not refused({"kind": "choice"}, alphabet)
     assert refused({"kind": "choice"}, {**alphabet, "another": ("another",)})

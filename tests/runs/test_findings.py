@@ -304,7 +304,9 @@ def test_replies_swing_where_their_swing_is_clear_whatever_r_is(
     assert ("which way changes" in replace(alike, split=split).whole) == said
 
 
-@pytest.mark.parametrize(("share", "said"), [((0.0, 1.0), False), ((0.2, 1.0), True)])
+@pytest.mark.parametrize(
+    ("share", "said"), [((0.0, 1.0), False), ((0.0, 0.9), True), ((0.2, 1.0), True)]
+)
 def test_shares_of_which_nothing_is_known_are_not_said(
     share: tuple[float, float], said: bool
 ) -> None:

@@ -88,3 +88,16 @@ def test_the_test_of_a_difference_is_that_of_flipping_and_agrees_with_its_interv
         assert wider.low[0] == pytest.approx(test.low[0] - 0.03)
         assert wider.high[0] == pytest.approx(test.high[0] + 0.03)
         assert wider.p_value[0] >= test.p_value[0]
+
+
+@pytest.mark.parametrize(("units", "has_interval"), [(29, False), (31, True)])
+def test_thirty_units_that_agree_have_an_interval_of_width_zero(
+    units: int, has_interval: bool
+) -> None:
+    """Fewer may all have met the same by chance."""
+    differences = np.full((units, 1), 0.2)
+    weights = np.full((units, 1), 1 / units)
+    test = flip_test(np.array([0.2]), differences, weights, level=0.95)
+    assert np.isfinite(test.low[0]) == has_interval
+    if has_interval:
+        assert (test.low[0], test.high[0]) == pytest.approx((0.2, 0.2))

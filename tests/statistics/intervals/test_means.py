@@ -71,3 +71,40 @@ def test_the_jackknife_of_a_mean_is_its_interval(rng: np.random.Generator) -> No
     interval = interval_of_means(v[:, None], w[:, None])
     assert estimate.low == pytest.approx(interval.low[0])
     assert estimate.high == pytest.approx(interval.high[0])
+
+
+def test_skewness_is_corrected_up_to_a_bound() -> None:
+    """One 1 among n = 20 values: variance 0.05 · 0.95, skewness 0.9 / √0.0475 = 4.13 of the sample,
+    4.13 · 19² / (20 · 18) = 4.14 of a unit, and 4.14 / √20 = 0.926 of the mean, taken as 0.9. The
+    standard error is √(0.0475 / 19) = 0.05, and the upper arm 3 / 0.9 (1 - ∛(1 - 0.9 (t + 0.15)))
+    times as long."""
+    values = np.zeros((20, 1))
+    values[0] = 1.0
+    interval = interval_of_means(values, np.full((20, 1), 1 / 20))
+    t = float(stats.t.ppf(0.975, 19))
+    arm = 3 / 0.9 * (1 - np.cbrt(1 - 0.9 * (t + 0.15)))
+    assert interval.high[0] == pytest.approx(0.05 + 0.05 * arm)
+
+
+def test_half_of_the_variance_comes_from_where_the_weight_lies() -> None:
+    """Values 0, 0, 0, 4 with weights 0.2, 0.2, 0.2, 0.4; the weighted mean is 1.6, sum w² = 0.28.
+
+    All units alike: 4 is 3 above the plain mean 1, the sum of squares 12 / 3 degrees of freedom, so
+    that the variance is 4 · 0.28 = 1.12. Where the weight lies: (3 · 0.04 · 1.6² + 0.16 · 2.4²) /
+    (1 - 0.28) = (0.3072 + 0.9216) / 0.72 = 1.7067. Together (1.12 + 1.7067) / 2 = 1.4133."""
+    values = np.array([[0.0], [0.0], [0.0], [4.0]])
+    weights = np.array([[0.2], [0.2], [0.2], [0.4]])
+    interval = interval_of_means(values, weights)
+    t = float(stats.t.ppf(0.975, 3))
+    variance = (1.12 + 1.2288 / 0.72) / 2
+    assert interval.student_reach[0] == pytest.approx(t * np.sqrt(variance))
+
+
+def test_light_units_that_lie_further_out_add_nothing() -> None:
+    """Values 4, 0, 0, 0 with weights 0.1, 0.3, 0.3, 0.3: all units alike give 4 · 0.28 = 1.12; the
+    weighted residuals give less, (0.01 · 3.6² + 3 · 0.09 · 0.4²) / 0.72 = 0.24."""
+    values = np.array([[4.0], [0.0], [0.0], [0.0]])
+    weights = np.array([[0.1], [0.3], [0.3], [0.3]])
+    interval = interval_of_means(values, weights)
+    t = float(stats.t.ppf(0.975, 3))
+    assert interval.student_reach[0] == pytest.approx(t * np.sqrt(1.12))
