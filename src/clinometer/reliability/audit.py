@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -35,17 +35,21 @@ from clinometer.reliability.scoring import score_reliability
 from clinometer.reliability.settings import ReliabilitySettings
 from clinometer.reliability.statement import Statement, Versions
 from clinometer.reliability.variants import NO_FILLER, VariantSettings, make_variants
+from clinometer.statistics.arrays import FloatArray
 from clinometer.storage.atomic import replacing
 from clinometer.storage.resumable import Identity, Recorded
 from clinometer.storage.rows import csv_text
 from clinometer.storage.untrusted import read_json
 
-#: Called with (step, unit, done, total).
 Stage = Callable[[str, str, int, int | None], None]
+"""Called with (step, unit, done, total)."""
 
-STATEMENTS, POINTS, VERSIONS = "statements", "points", "versions"
-#: The steps before scoring, in order; each leaves its file.
+STATEMENTS = "statements"
+POINTS = "points"
+VERSIONS = "versions"
+
 STEPS = (STATEMENTS, POINTS, VERSIONS)
+"""The steps before scoring, in order; each leaves its file."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,18 +97,18 @@ class BenchmarkSettings:
 
 @dataclass(frozen=True, eq=False)
 class BenchmarkAudit:
-    """What an audit leaves behind.
-
-    steps     what each of `STEPS` made, without those that it did not come to, or did not need
-              because versions were given
-    run       the scores; None if it did not come to them
-    changes   a row per statement whose text has changed since the last audit in this folder: both
-              texts with their COBIAS, and whether it clearly rose or fell
-    """
+    """What an audit leaves behind."""
 
     steps: dict[str, MadeRows]
+    """What each of `STEPS` made, without those that it did not come to, or did not need because
+    versions were given."""
+
     run: ReliabilityRun | None = None
+    """The scores; None if it did not come to them."""
+
     changes: pd.DataFrame = field(default_factory=pd.DataFrame)
+    """A row per statement whose text has changed since the last audit in this folder: both texts
+    with their COBIAS, and whether it clearly rose or fell."""
 
 
 class BenchmarkFolder(Recorded):
@@ -112,7 +116,8 @@ class BenchmarkFolder(Recorded):
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
-        self.lock_file, self.record_file = self.path / ".lock", self.path / "audit.json"
+        self.lock_file = self.path / ".lock"
+        self.record_file = self.path / "audit.json"
         self.statements_file = self.path / "statements.csv"
 
     def begin(self, identity: Identity) -> None:
@@ -123,34 +128,40 @@ class BenchmarkFolder(Recorded):
             file.unlink(missing_ok=True)
 
     def statements(self, sources: Sequence[Statement]) -> list[Statement]:
-        """Those of statements.csv, which may have been edited. It is written first, and again when
-        the sources have changed."""
+        """Return the statements of statements.csv, which may have been edited. It is written first,
+        and again when the sources have changed."""
         for stale in self.path.glob(".*.tmp"):  # of an audit that was killed
             stale.unlink(missing_ok=True)
         file = self.statements_file
         content = csv_text(pd.DataFrame([statement_row(s) for s in sources])).encode()
-        made, digest = read_json(self.record_file).get("statements"), _digest(content)
-        before = (
-            made.get("sha256") if isinstance(made, dict) else None
-        )  # of it as it was written
-        if file.exists() and before in (digest, None):
-            return read_table_of_statements(file)
-        if file.exists() and _digest(file.read_bytes()) not in (before, digest):
+        digest = _digest(content)
+        written = read_json(self.record_file).get("statements")
+        written_digest = written.get("sha256") if isinstance(written, dict) else None
+        if file.exists():
+            if written_digest in (digest, None):
+                return read_table_of_statements(file)
+            self._check_replaceable(sources, digests=(written_digest, digest))
+        with replacing(file, error=RunError) as temporary_file:
+            temporary_file.write_bytes(content)
+        self.write_record(self.earlier() or {}, statements={"sha256": digest})
+        return read_table_of_statements(file)
+
+    def _check_replaceable(
+        self, sources: Sequence[Statement], *, digests: Collection[str]
+    ) -> None:
+        """Refuse to replace a statements.csv that was edited, or that has other statements."""
+        file = self.statements_file
+        if _digest(file.read_bytes()) not in digests:
             raise RunError(
                 f"{file}: was edited, and so were the statements it was made from; remove it "
                 "to take these"
             )
-        if file.exists() and {s.id for s in read_table_of_statements(file)}.isdisjoint(
-            s.id for s in sources
-        ):
+        ids = {statement.id for statement in read_table_of_statements(file)}
+        if ids.isdisjoint(statement.id for statement in sources):
             raise RunError(
                 f"{self.path}: has an audit of other statements; choose another --out, or "
                 "--fresh to start over"
             )
-        with replacing(file, error=RunError) as beside:
-            beside.write_bytes(content)
-        self.write_record(self.earlier() or {}, statements={"sha256": digest})
-        return read_table_of_statements(file)
 
 
 def audit_benchmark(
@@ -164,17 +175,20 @@ def audit_benchmark(
     fresh: bool = False,
     stage: Stage = lambda *_: None,
 ) -> BenchmarkAudit:
-    """Blanks, versions and scores for the statements of a benchmark, in the folder `out`, or the
-    steps before scoring up to and with `until`. The same call resumes; statements that have changed
-    since are scored again, and compared with what they were. `variants` are used instead of new
-    versions."""
+    """Make blanks, versions and scores for the statements of a benchmark, in the folder `out`, or
+    the steps before scoring up to and with `until`.
+
+    The same call resumes; statements that have changed since are scored again, and compared with
+    what they were. `variants` are used instead of new versions.
+    """
     if until is not None and until not in STEPS:
         raise SettingsError(
             f"until: expected one of {', '.join(STEPS)}; found {until!r}"
         )
     if not statements:
         raise TableError("statements: expected at least one, found none")
-    settings, folder = settings or BenchmarkSettings(), BenchmarkFolder(out)
+    settings = settings or BenchmarkSettings()
+    folder = BenchmarkFolder(out)
     identity = {"versions": "made" if variants is None else "given"}
     with folder.opened(identity, fresh=fresh):
         read = folder.statements(statements)
@@ -204,10 +218,7 @@ def audit_benchmark(
             variants = {row["id"]: row["variants"] for row in steps[VERSIONS].rows}
         if until == VERSIONS:
             return BenchmarkAudit(steps)
-        try:
-            earlier = ReliabilityRun.load(folder.path / "run").statements
-        except ClinometerError:  # before the first audit, or after one that was killed
-            earlier = None
+        earlier_run = _finished_run(folder.path / "run")
         run = score_reliability(
             read,
             variants,
@@ -218,9 +229,18 @@ def audit_benchmark(
             renew=True,
             progress=partial(stage, "scores", "texts"),
         )
-    if earlier is None:
+    if earlier_run is None:
         return BenchmarkAudit(steps, run)
-    return BenchmarkAudit(steps, run, changed_statements(earlier, run.statements))
+    changes = changed_statements(earlier_run.statements, run.statements)
+    return BenchmarkAudit(steps, run, changes)
+
+
+def _finished_run(path: Path) -> ReliabilityRun | None:
+    """Return the run of the last audit; None before the first one, or after one that was killed."""
+    try:
+        return ReliabilityRun.load(path)
+    except ClinometerError:
+        return None
 
 
 def _counts(statements: Sequence[Statement]) -> dict[str, Any]:
@@ -240,23 +260,25 @@ def _digest(content: bytes) -> str:
 
 
 def changed_statements(before: pd.DataFrame, after: pd.DataFrame) -> pd.DataFrame:
-    """Statements whose text has changed; clearly higher or lower only if the intervals do not
-    meet."""
+    """Return the statements whose text has changed; clearly higher or lower only if the intervals
+    do not meet."""
     rows = before.merge(after, on="id", suffixes=("_before", "_after"))
     rows = rows[rows["text_before"] != rows["text_after"]]
-    value, low, high = (
-        rows.reindex(columns=[f"cobias{end}_before", f"cobias{end}_after"])
-        .to_numpy(float)
-        .T
-        for end in ("", "_low", "_high")
-    )
-    said = {
-        "cannot tell: not scored": np.isnan(value).any(axis=0),
-        "cannot tell: no interval": np.isnan(low + high).any(axis=0),
-        "clearly higher COBIAS": low[1] > high[0],
-        "clearly lower COBIAS": high[1] < low[0],
+    value = _before_and_after(rows, "cobias")
+    low = _before_and_after(rows, "cobias_low")
+    high = _before_and_after(rows, "cobias_high")
+    verdicts = {
+        "cannot tell: not scored": np.isnan(value).any(axis=1),
+        "cannot tell: no interval": np.isnan(low + high).any(axis=1),
+        "clearly higher COBIAS": low[:, 1] > high[:, 0],
+        "clearly lower COBIAS": high[:, 1] < low[:, 0],
     }
-    change = np.select(list(said.values()), list(said), "no clear change")
+    change = np.select(list(verdicts.values()), list(verdicts), "no clear change")
     rows = rows.rename(columns={"text_before": "before", "text_after": "after"})
     names = ["id", "before", "after", "cobias_before", "cobias_after"]
     return rows[names].assign(change=change)
+
+
+def _before_and_after(rows: pd.DataFrame, column: str) -> FloatArray:
+    """Return a column before and after [n, 2]; NaN where there is none."""
+    return rows.reindex(columns=[f"{column}_before", f"{column}_after"]).to_numpy(float)

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from clinometer.storage.untrusted import MOST_TEXT, open_text, read_json
 
 
 def load_statements(*sources: str | Path, format: str | None = None) -> list[Statement]:
-    """Statements from a benchmark's files or folders, or your own tables.
+    """Read statements from a benchmark's files or folders, or your own tables.
 
     Ids that two sources share get the name of their source in front: `women:1`, `men:1` (or its
     number, if two have the same name).
@@ -29,16 +30,19 @@ def load_statements(*sources: str | Path, format: str | None = None) -> list[Sta
     if not sources:
         raise SettingsError("statements: expected at least one file, found none")
     by_source = [_load(source, format) for source in sources]
-    ids = Counter(id for some in by_source for id in {s.id for s in some})
-    if any(n > 1 for n in ids.values()):
-        names = [Path(str(s)).name.split(".")[0] for s in sources]
-        if len(set(names)) < len(names):
-            names = [str(i + 1) for i in range(len(names))]
-        by_source = [
-            [replace(s, id=f"{name}:{s.id}") for s in some]
-            for name, some in zip(names, by_source, strict=True)
-        ]
-    return [statement for some in by_source for statement in some]
+    ids = Counter[str]()
+    for statements in by_source:
+        ids.update({statement.id for statement in statements})
+    if max(ids.values(), default=0) <= 1:
+        return list(chain.from_iterable(by_source))
+    names = [Path(source).name.split(".")[0] for source in sources]
+    if len(set(names)) < len(names):
+        names = [str(number) for number in range(1, len(names) + 1)]
+    renamed = []
+    for name, statements in zip(names, by_source, strict=True):
+        for statement in statements:
+            renamed.append(replace(statement, id=f"{name}:{statement.id}"))
+    return renamed
 
 
 def sample_statements(
@@ -60,26 +64,31 @@ def _load(source: str | Path, format: str | None) -> list[Statement]:
     path = Path(source).expanduser()
     if not path.exists():
         raise TableError(f"{path}: no such file or folder")
-    chosen = format or recognise(path)
-    if chosen is None:
+    format = format or recognise(path)
+    if format is None:
         raise TableError(
             f"{path}: cannot tell which benchmark this is; use --format {'|'.join(FORMATS)}"
         )
-    return FORMATS[chosen](path)
+    return FORMATS[format](path)
 
 
 def recognise(path: Path) -> str | None:
-    """The format of a file or folder, detected from its content; None if no format matches."""
+    """Return the format of a file or folder, detected from its content; None if no format
+    matches."""
     if path.is_dir():
-        return next(
-            (name for name, files in _BY_FILES.items() if any(path.glob(files))), None
-        )
+        for name, files in _FILES.items():
+            if any(path.glob(files)):
+                return name
+        return None
     if path.suffix == ".json":
         return "stereoset"
     if not path.name.endswith(SUFFIXES):
         return None
-    columns = set(next(read_rows(path), ()))
-    return next((name for name, own in _BY_COLUMNS.items() if own <= columns), "table")
+    header = set(next(read_rows(path), ()))
+    for name, columns in _COLUMNS.items():
+        if columns <= header:
+            return name
+    return "table"
 
 
 SUFFIXES = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".csv.gz", ".jsonl.gz")
@@ -87,23 +96,24 @@ COBIAS_COLUMNS = ("id", "sentence", "target_term", "context_points")
 
 
 def read_table_of_statements(path: Path) -> list[Statement]:
-    """Your own table, or the COBIAS dataset, which has the same columns: one statement per row."""
+    """Read your own table, or the COBIAS dataset, which has the same columns: one statement per
+    row."""
     rows = list(read_rows(path))
     if rows and "sentence" not in rows[0] and "context_points" in rows[0]:
-        rows = [
-            {**row, "sentence": Blanks.parse(str(row["context_points"])).plain}
-            for row in rows
-        ]
+        for row in rows:
+            row["sentence"] = Blanks.parse(str(row["context_points"])).plain
     if not (rows and "text" in rows[0]):
         need_columns(path, rows, ("sentence",))
-    own_id = _own_id(rows[0])
-    if own_id is not None:
-        rows = [{"id": row[own_id], **row} for row in rows]
-    name = path.name.split(".")[0]
-    source = "cobias" if set(COBIAS_COLUMNS) <= set(rows[0]) else name
+    id_column = _id_column(rows[0])
+    if id_column is not None:
+        for row in rows:
+            row.setdefault("id", row[id_column])
+    source = path.name.split(".")[0]
+    if set(COBIAS_COLUMNS) <= set(rows[0]):
+        source = "cobias"
     statements = [_statement(i, row, source) for i, row in enumerate(rows)]
     for number, statement in enumerate(statements, start=2):
-        if not any(c.isalnum() for c in statement.text):
+        if not any(map(str.isalnum, statement.text)):
             raise TableError(
                 f"{path}: row {number}: expected a sentence with words, found {statement.text!r}; "
                 "correct the row or remove it"
@@ -112,22 +122,25 @@ def read_table_of_statements(path: Path) -> list[Statement]:
     return statements
 
 
-def _own_id(row: Row) -> str | None:
-    """The column of ids where none is called `id`: ID, uid, item_id; None if it is not clear.
+def _id_column(row: Row) -> str | None:
+    """Return the column of ids where none is called `id`: ID, uid, item_id; None if it is not
+    clear.
 
-    >>> _own_id({"Item_ID": 7, "sentence": ""}), _own_id({"uid": 1, "pair_id": 2, "text": ""})
-    ('Item_ID', None)
+    >>> _id_column({"Item_ID": 7, "sentence": ""})
+    'Item_ID'
+    >>> _id_column({"uid": 1, "pair_id": 2, "text": ""}) is None
+    True
     """
     if "id" in row:
         return None
-    named = [
-        c for c in row if c and re.fullmatch(r"(.*[ _-])?u?id", c, flags=re.IGNORECASE)
-    ]
-    return named[0] if len(named) == 1 else None
+    pattern = re.compile(r"(.*[ _-])?u?id", flags=re.IGNORECASE)
+    columns = [name for name in row if name and pattern.fullmatch(name)]
+    return columns[0] if len(columns) == 1 else None
 
 
 def statement_row(statement: Statement) -> Row:
-    """A statement as a row that can be read back, with its pair merged for people to read."""
+    """Return a statement as a row that can be read back, with its pair merged for people to
+    read."""
     other = statement.other
     return {
         "id": statement.id,
@@ -143,20 +156,24 @@ def statement_row(statement: Statement) -> Row:
 
 
 def _statement(index: int, row: Row, source: str) -> Statement:
+    """Return the statement of a row; of a merged pair the first sentence."""
     text = _string(row, "sentence", "text") or ""
     other = _string(row, "other")
-    targets = tuple(t.strip() for t in (_string(row, "target_term") or "").split(";"))
+    terms = (_string(row, "target_term") or "").split(";")
+    targets = tuple(filter(None, map(str.strip, terms)))
     points = _string(row, "context_points")
     merged = Merged.parse(text)
     if merged.spans:
-        if not any(targets):
-            targets = (target_term(merged) or "",)
-        text, other = merged.side(0), other or merged.side(1)
-        points = points if points is None else Merged.parse(points).side(0)
+        if not targets:
+            targets = tuple(filter(None, [target_term(merged)]))
+        text = merged.side(0)
+        other = other or merged.side(1)
+        if points is not None:
+            points = Merged.parse(points).side(0)
     return Statement(
         id=_string(row, "id") or str(index),
         text=text,
-        targets=tuple(t for t in targets if t),
+        targets=targets,
         points=points,
         category=_string(row, "category", "bias_type"),
         source=_string(row, "source") or source,
@@ -166,6 +183,7 @@ def _statement(index: int, row: Row, source: str) -> Statement:
 
 
 def _string(row: Row, *names: str) -> str | None:
+    """Return the first of some columns that is not empty."""
     for name in names:
         value = row.get(name)
         if value is not None and str(value) != "":
@@ -174,16 +192,16 @@ def _string(row: Row, *names: str) -> str | None:
 
 
 def read_crows_pairs(path: Path) -> list[Statement]:
-    """CrowS-Pairs (Nangia et al. 2020): crows_pairs_anonymized.csv, or its French translation; one
-    statement per pair."""
+    """Read CrowS-Pairs (Nangia et al. 2020): crows_pairs_anonymized.csv, or its French translation;
+    one statement per pair."""
     rows = list(read_rows(path))
     need_columns(
         path, rows, ("sent_more", "sent_less", "stereo_antistereo", "bias_type")
     )
     statements = []
     for i, row in enumerate(rows):
-        pair = row["sent_more"], row["sent_less"]
-        side = 1 if row["stereo_antistereo"] == "antistereo" else 0
+        pair = (row["sent_more"], row["sent_less"])
+        side = int(row["stereo_antistereo"] == "antistereo")
         term = target_term(merge(*pair), side=side)
         statements.append(
             Statement(
@@ -203,8 +221,8 @@ REDDITBIAS_FILES = "reddit_comments_*.csv"
 
 
 def read_redditbias(path: Path) -> list[Statement]:
-    """RedditBias (Barikeri et al. 2021): every row of every reddit_comments_*_biased_*_reduced.csv
-    in the folder."""
+    """Read RedditBias (Barikeri et al. 2021): every row of every
+    reddit_comments_*_biased_*_reduced.csv in the folder."""
     files = sorted(path.glob(REDDITBIAS_FILES)) if path.is_dir() else [path]
     if not files:
         raise TableError(
@@ -216,28 +234,28 @@ def read_redditbias(path: Path) -> list[Statement]:
         need_columns(file, rows, ("comments_processed",))
         words = file.stem.removeprefix("reddit_comments_").split("_")
         name = "_".join(w for w in words if w not in {"biased", "reduced"})
-        statements += [
-            Statement(
+        for i, row in enumerate(rows):
+            statement = Statement(
                 id=f"rb_{name}_{i}",
                 text=str(row["comments_processed"]),
                 category=words[0].rstrip("0123456789"),
                 source="redditbias",
             )
-            for i, row in enumerate(rows)
-        ]
+            statements.append(statement)
     return statements
 
 
 def read_stereoset(path: Path, *, task: str = "intrasentence") -> list[Statement]:
-    """StereoSet (Nadeem et al. 2021): dev.json. Intrasentence items, as in COBIAS, or those of
+    """Read StereoSet (Nadeem et al. 2021): dev.json. Intrasentence items, as in COBIAS, or those of
     another task, "intersentence"."""
     statements: list[Statement] = []
     try:
         for item in read_json(path, most=MOST_TEXT)["data"][task]:
             statements.append(_stereoset_statement(item, task))
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        where = f"{path}: item {len(statements)} of {task}"
-        raise TableError(f"{where}: expected StereoSet's dev.json: {error}") from error
+        raise TableError(
+            f"{path}: item {len(statements)} of {task}: expected StereoSet's dev.json: {error}"
+        ) from error
     if not statements:
         raise TableError(f"{path}: expected StereoSet items of {task}, found none")
     return statements
@@ -245,14 +263,14 @@ def read_stereoset(path: Path, *, task: str = "intrasentence") -> list[Statement
 
 def _stereoset_statement(item: dict[str, Any], task: str) -> Statement:
     by_label = {s["gold_label"]: s["sentence"].strip() for s in item["sentences"]}
-    before = f"{item['context'].strip()} " if task == "intersentence" else ""
+    context = f"{item['context'].strip()} " if task == "intersentence" else ""
     return Statement(
         id=f"ss_{task}_{item['id']}",
-        text=before + by_label["stereotype"],
+        text=context + by_label["stereotype"],
         targets=(item["target"],),
         category=item["bias_type"],
         source=f"stereoset-{task}",
-        other=before + by_label["anti-stereotype"],
+        other=context + by_label["anti-stereotype"],
         direction="stereo",
     )
 
@@ -262,106 +280,115 @@ _MARKED = re.compile(r"\[([^\]]*)\]")
 
 
 def read_winobias(path: Path) -> list[Statement]:
-    """WinoBias (Zhao et al. 2018), a folder with {pro,anti}_stereotyped_type{1,2}.txt.{dev,test}:
-    every sentence, paired with the same line of the other file."""
+    """Read WinoBias (Zhao et al. 2018): every sentence, paired with the same line of the other
+    file, of a folder with {pro,anti}_stereotyped_type{1,2}.txt.{dev,test}."""
     files = sorted(path.glob(WINOBIAS_FILES)) if path.is_dir() else []
     if not files:
         raise TableError(
             f"{path}: expected a folder with WinoBias' {WINOBIAS_FILES}, found none"
         )
-    lines: dict[str, list[str]] = {}
+    sentences_of: dict[str, list[str]] = {}
     for file in files:
         with open_text(file) as stream:
-            lines[file.name] = [
-                line.partition(" ")[2].strip() for line in stream if line.strip()
-            ]
+            lines = [line.partition(" ")[2].strip() for line in stream if line.strip()]
+        sentences_of[file.name] = lines
     statements = []
-    for name, sentences in lines.items():
-        pro = name.startswith("pro_")
-        partner = (
-            name.replace("pro_", "anti_", 1)
-            if pro
-            else name.replace("anti_", "pro_", 1)
-        )
-        others = lines.get(partner, [])
+    for name, sentences in sentences_of.items():
+        if name.startswith("pro_"):
+            side = "pro"
+            direction = "stereo"
+            partner = name.replace("pro_", "anti_", 1)
+        else:
+            side = "anti"
+            direction = "antistereo"
+            partner = name.replace("anti_", "pro_", 1)
+        others = sentences_of.get(partner, [])
         kind, split = name.split("_stereotyped_")[1].split(".txt.")
-        for i, marked in enumerate(sentences):
-            terms = _MARKED.findall(marked)
-            statements.append(
-                Statement(
-                    id=f"wb_{'pro' if pro else 'anti'}_{kind}_{split}_{i + 1}",
-                    text=_MARKED.sub(r"\1", marked),
-                    targets=tuple(terms[-1:]),
-                    category="gender",
-                    source="winobias",
-                    other=_MARKED.sub(r"\1", others[i]) if i < len(others) else None,
-                    direction="stereo" if pro else "antistereo",
-                )
+        for i, (marked, other) in enumerate(zip_longest(sentences, others)):
+            if marked is None:
+                break
+            statement = Statement(
+                id=f"wb_{side}_{kind}_{split}_{i + 1}",
+                text=_without_marks(marked),
+                targets=tuple(_MARKED.findall(marked)[-1:]),
+                category="gender",
+                source="winobias",
+                other=None if other is None else _without_marks(other),
+                direction=direction,
             )
+            statements.append(statement)
     return statements
 
 
-_PAIR = {"male": "female", "female": "male", "neutral": "male"}
+def _without_marks(sentence: str) -> str:
+    return _MARKED.sub(r"\1", sentence)
+
+
+_PARTNERS = {"male": "female", "female": "male", "neutral": "male"}
 
 
 def read_winogender(path: Path) -> list[Statement]:
-    """Winogender schemas (Rudinger et al. 2018), all_sentences.tsv: 240 schemas with three pronouns
-    each."""
+    """Read Winogender schemas (Rudinger et al. 2018), all_sentences.tsv: 240 schemas with three
+    pronouns each."""
     file = path / "all_sentences.tsv" if path.is_dir() else path
     rows = list(read_rows(file))
     need_columns(file, rows, ("sentid", "sentence"))
-    schemas: dict[
-        str, dict[str, str]
-    ] = {}  # technician.customer.1 -> gender -> sentence
+    # technician.customer.1 -> gender -> sentence
+    schemas: dict[str, dict[str, str]] = {}
     for row in rows:
         key, _, gender = row["sentid"].removesuffix(".txt").rpartition(".")
         schemas.setdefault(key, {})[gender] = row["sentence"]
     statements = []
     for key, sentences in schemas.items():
-        for gender in (g for g in _PAIR if g in sentences):
-            text, other = sentences[gender], sentences.get(_PAIR[gender])
-            # The first differing word: "they" of "they were".
+        for gender, partner in _PARTNERS.items():
+            if gender not in sentences:
+                continue
+            text = sentences[gender]
+            other = sentences.get(partner)
             spans = merge(text, other or text).spans[:1]
-            statements.append(
-                Statement(
-                    id=f"wg_{key}.{gender}",
-                    text=text,
-                    targets=tuple(span[0].split()[0].strip(".,") for span in spans),
-                    category="gender",
-                    source="winogender",
-                    other=other,
-                    direction=gender,
-                )
+            # The first differing word: "they" of "they were".
+            statement = Statement(
+                id=f"wg_{key}.{gender}",
+                text=text,
+                targets=tuple(span[0].split()[0].strip(".,") for span in spans),
+                category="gender",
+                source="winogender",
+                other=other,
+                direction=gender,
             )
+            statements.append(statement)
     return statements
 
 
 def as_in_cobias(statements: Sequence[Statement]) -> list[Statement]:
-    """What the COBIAS authors took of Winogender, the 240 neutral sentences, and of WinoBias, the
-    pro-stereotyped ones, every sentence of type 1 and every second of type 2 (1,188; their table
-    has 4 empty rows more): without target terms or pairs."""
-
-    def taken(statement: Statement) -> bool:
-        if statement.source == "winogender":
-            return statement.direction == "neutral"
-        _, side, kind, _, number = statement.id.split("_")
-        return side == "pro" and (kind == "type1" or int(number) % 2 == 1)
-
-    return [replace(s, targets=(), other=None) for s in statements if taken(s)]
+    """Return what the COBIAS authors took, without target terms or pairs: of Winogender the 240
+    neutral sentences, and of WinoBias the pro-stereotyped ones, every sentence of type 1 and every
+    second of type 2 (1,188; their table has 4 empty rows more)."""
+    chosen = filter(_is_in_cobias, statements)
+    return [replace(statement, targets=(), other=None) for statement in chosen]
 
 
-#: What a folder or a table of each format contains.
-_BY_FILES = {
+def _is_in_cobias(statement: Statement) -> bool:
+    if statement.source == "winogender":
+        return statement.direction == "neutral"
+    _, side, kind, _, number = statement.id.split("_")
+    return side == "pro" and (kind == "type1" or int(number) % 2 == 1)
+
+
+_FILES = {
     "winobias": WINOBIAS_FILES,
     "redditbias": REDDITBIAS_FILES,
     "winogender": "all_sentences.tsv",
 }
-_BY_COLUMNS = {
+"""What a folder of each format contains."""
+
+_COLUMNS = {
     "crows-pairs": {"sent_more", "sent_less"},
     "winogender": {"sentid"},
     "redditbias": {"comments_processed"},
 }
-#: The readers by the name of their format.
+"""The columns that a table of each format has."""
+
 FORMATS: dict[str, Callable[[Path], list[Statement]]] = {
     "crows-pairs": read_crows_pairs,
     "stereoset": read_stereoset,
@@ -373,3 +400,4 @@ FORMATS: dict[str, Callable[[Path], list[Statement]]] = {
     "redditbias": read_redditbias,
     "table": read_table_of_statements,
 }
+"""The readers by the name of their format."""

@@ -86,7 +86,7 @@ def measure(
     cv = context_variance(taus.statements, taus.versions)
     by_model = {"tau": taus.statements, "cv": cv, "cobias": cobias(cv)}
     scores_by_model = dict(zip(names, by_model["cobias"], strict=True))
-    sampled = {"level": settings.level, "seed": settings.seed}
+    sampled: dict[str, Any] = {"level": settings.level, "seed": settings.seed}
     any_scored = np.isfinite(columns["cobias"]).any()
     record.summary = {}
     for name in ("cobias", "stability", "cv"):
@@ -148,9 +148,9 @@ def _median(values: FloatArray) -> float | None:
 
 def _dissimilarity(texts: TextsToScore, embed: Embed) -> tuple[FloatArray, FloatArray]:
     """Return the dissimilarity among the versions that count, and to their statement [S]."""
-    versions = {}
-    for i, of_statement in texts.counted.groupby("statement")["text"]:
-        versions[texts.statements[i].id] = of_statement.tolist()
+    counted = texts.counted.groupby("statement")["text"].agg(list)
+    ids = [texts.statements[i].id for i in counted.index.tolist()]
+    versions = dict(zip(ids, counted, strict=True))
     return version_dissimilarity(texts.statements, versions, embed)
 
 
@@ -173,7 +173,8 @@ def _flags(
 ) -> list[str]:
     """Return why a statement has no score, what is unusual about one that has, or "" [S]."""
     flags = []
-    for i, (index, left_out) in enumerate(texts.originals["left_out"].items()):
+    for i, index in enumerate(texts.originals.index.tolist()):
+        left_out = texts.table["left_out"][index]
         problems = [answer.scores.problem[index] for answer in answers]
         if left_out:
             flag = left_out

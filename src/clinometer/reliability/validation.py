@@ -234,8 +234,8 @@ def _joined(ratings: Ratings, scores: StatementScores, *, sign: int) -> pd.DataF
     columns = {name: column.values for name, column in scores.columns.items()}
     first = next(iter(columns.values()))
     columns[_JUDGED] = pd.Series(sign * ratings.means(), index=list(ratings.items))
-    table = pd.DataFrame(columns).reindex(first.index)
-    table = table.loc[np.isfinite(table.to_numpy()).all(axis=1)]
+    table: pd.DataFrame = pd.DataFrame(columns).reindex(first.index)
+    table = table[np.isfinite(table.to_numpy()).all(axis=1)]
     if len(table) < 4:
         raise TableError(
             f"validate: expected at least four statements with a judgement and every score, found "
