@@ -192,7 +192,7 @@ _STATEMENT_COLUMNS = (
 )
 """What a page shows of its statements; files have every column."""
 
-_BENCHMARK_COLUMNS = (
+_BENCHMARK_COLUMNS: tuple[str, ...] = (
     "source",
     "category",
     "statements",
