@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from clinometer.errors import SettingsError
 from clinometer.extras import require
@@ -13,18 +14,24 @@ from clinometer.models.catalog.weights import weights_source
 from clinometer.models.options import LoadOptions, WordOptions
 from clinometer.models.protocol import Scorer, Writer
 
+if TYPE_CHECKING:
+    from clinometer.models.client.client import Client
+
 
 def open_model(
     model: str | ModelSpec,
     *,
     load: LoadOptions | None = None,
     words: WordOptions | None = None,
+    beside: Client | None = None,
 ) -> Scorer:
     """Open a model by name: `smollm2`, a folder, a .gguf file, `pocket:NAME`, a hub id,
     `openai/NAME` and other hosted ones, `openai:URL#MODEL`; or an application,
     `app:package.module:function` or `http:FILE.toml`.
 
     The reference models need no scorer: their preferences are known (see `clinometer.measure`).
+
+    What a hosted model is asked counts in the limits of the client `beside` it.
     """
     spec = model if isinstance(model, ModelSpec) else ModelSpec.parse(model)
     load = spec.load(load or LoadOptions())
@@ -33,7 +40,7 @@ def open_model(
     if spec.place is ModelSource.SERVER:
         from clinometer.models.server.open import open_server
 
-        return open_server(spec, load=load, words=words)
+        return open_server(spec, load=load, words=words, beside=beside)
     if spec.place in APPLICATIONS:
         from clinometer.models.application.open import open_application
 

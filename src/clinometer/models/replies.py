@@ -10,19 +10,20 @@ from __future__ import annotations
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import compress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from clinometer.errors import ModelError, SettingsError, TopicError
 from clinometer.extras import require
 from clinometer.models.catalog.pretrained import hub_reachable, loading, pretrained
-from clinometer.models.catalog.spec import on_this_machine
+from clinometer.models.catalog.spec import ModelSpec, on_this_machine
 from clinometer.models.open import open_model
 from clinometer.models.options import QUESTION, LoadOptions
+from clinometer.models.prices import price_of
 from clinometer.models.protocol import ModelInfo, Scorer, WordReport, WordScores
 from clinometer.models.sampled import shares
 from clinometer.readouts.choice import ChoiceReader
@@ -55,11 +56,17 @@ from clinometer.storage.reply_log import ReplyLog
 from clinometer.storage.untrusted import Allowed
 from clinometer.topics import Prompt, Topic
 
+if TYPE_CHECKING:
+    from clinometer.models.client.client import Client
+
 _FILL_GAPS = ("masked", "permutation")
 """Kinds of models that fill gaps in a text and cannot reply to one."""
 
 _BATCH = 32
 """Replies that a classifier reads together."""
+
+JUDGED = "judge_"
+"""How the names begin of what a judge has used."""
 
 _LEAST_COVERED = 0.05
 """The probability that a judge's options need together."""
@@ -110,6 +117,9 @@ class ReplyScorer(Scorer):
         self.query = query
         self.chat = chat
         self._reader = reader
+        self._judge = reader if isinstance(reader, JudgeReader) else None
+        if self._judge is not None:
+            self._judge.beside = scorer.client
         self._reader_lock = threading.Lock()
 
     @property
@@ -134,8 +144,28 @@ class ReplyScorer(Scorer):
     def keep(self, log: ReplyLog) -> None:
         self.scorer.keep(log)
 
+    def keep_judged(self, log: ReplyLog) -> None:
+        """Keep what a judge says in the log as it comes, and ask for nothing that the log has."""
+        if self._judge is not None:
+            self._judge.log = log
+
+    def halt(self) -> None:
+        self.scorer.halt()
+        if self._judge is not None:
+            self._judge.halt()
+
+    def usage(self) -> dict[str, int]:
+        """Return what the model has used, and its judge by names of its own."""
+        used = self.scorer.usage()
+        if self._judge is not None:
+            for name, count in self._judge.usage().items():
+                used[JUDGED + name] = count
+        return used
+
     def close(self) -> None:
         self.scorer.close()
+        if self._judge is not None:
+            self._judge.close()
 
     def score(
         self,
@@ -243,11 +273,15 @@ def read_replies(
 
 
 def open_reader(
-    table: ReadoutTable, attributes: Mapping[str, tuple[str, ...]], allowed: Allowed
+    table: ReadoutTable,
+    attributes: Mapping[str, tuple[str, ...]],
+    allowed: Allowed,
+    load: LoadOptions | None = None,
 ) -> Readout:
     """Return the readout that a topic names.
 
-    A function or a model in it that the user did not name is refused.
+    A function or a model in it that the user did not name is refused. A judge has the device and
+    the limits of the model that is audited, which `load` has.
     """
     if isinstance(table, ChoiceTable):
         return ChoiceReader(tuple(attributes.values()))
@@ -264,7 +298,8 @@ def open_reader(
         table.model, here=on_this_machine(table.model), where="readout.model"
     )
     if table.rubric is not None:
-        return JudgeReader(table.model, table.rubric, attributes)
+        load = load or LoadOptions()
+        return JudgeReader(table.model, table.rubric, attributes, load)
     return ClassifierReader(table.model, tuple(attributes), table.names)
 
 
@@ -358,17 +393,33 @@ class ClassifierReader(ModelReader):
                 )
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class JudgeReader(ModelReader):
     """A model that is asked the rubric about each reply and answers as a choice.
 
     It is asked in every order of the options, so that no position is favoured, and the category
     with the highest mean probability counts; where the options hold hardly any, the reply is other.
+    A reply is judged once, and a judge that failed is not asked again.
     """
 
     name: str
     rubric: str
     attributes: Mapping[str, tuple[str, ...]]
+
+    load: LoadOptions = field(default_factory=LoadOptions)
+    """The options of the model that is audited."""
+
+    beside: Client | None = None
+    """The client of that model, with which the judge stays within the same limits."""
+
+    log: ReplyLog | None = None
+    """What keeps the judgements."""
+
+    _judged: dict[str, int] = field(default_factory=dict, init=False)
+    """The category of each reply so far."""
+
+    _failure: ModelError | None = field(default=None, init=False)
+    """Why the judge cannot be asked."""
 
     def questions(self, reply: str) -> list[Prompt]:
         """Return what the judge is asked about a reply, in every order of the options."""
@@ -383,7 +434,30 @@ class JudgeReader(ModelReader):
         return prompts
 
     def categories_of(self, texts: Sequence[str]) -> list[int]:
-        replies = list(dict.fromkeys(texts))
+        if self._failure is not None:
+            raise self._failure
+        new = [text for text in dict.fromkeys(texts) if not self._is_judged(text)]
+        try:
+            for start in range(0, len(new), _BATCH):
+                self._judge(new[start : start + _BATCH])
+        except ModelError as error:
+            self._failure = error
+            raise
+        return [self._judged[text] for text in texts]
+
+    def _is_judged(self, reply: str) -> bool:
+        """Return whether a reply has its category, which the log may know."""
+        if reply not in self._judged and self.log is not None:
+            category = self.log.get(self._log_key(reply), 0)
+            if type(category) is int and OTHER <= category < len(self.attributes):
+                self._judged[reply] = category
+        return reply in self._judged
+
+    def _log_key(self, reply: str) -> str:
+        return "\0".join((self.name, self.rubric, *self.attributes, reply))
+
+    def _judge(self, replies: Sequence[str]) -> None:
+        """Ask about replies, and keep their categories."""
         prompts: list[Prompt] = []
         for reply in replies:
             prompts += self.questions(reply)
@@ -398,19 +472,68 @@ class JudgeReader(ModelReader):
         mean_p = p.reshape(len(replies), orders, len(first_words)).mean(axis=1)
         covered = mean_p.sum(axis=1) >= _LEAST_COVERED
         best = np.where(covered, mean_p.argmax(axis=1), OTHER)
-        category = dict(zip(replies, best.tolist(), strict=True))
-        return [category[text] for text in texts]
+        for reply, category in zip(replies, best.tolist(), strict=True):
+            self._judged[reply] = category
+            if self.log is not None:
+                self.log.put(self._log_key(reply), 0, category)
 
     @cached_property
     def _scorer(self) -> ReplyScorer:
         """Open the judge, inside its chat template if it has one."""
         query = ReadoutQuery("judge", ChoiceTable(kind="choice"), dict(self.attributes))
-        load = LoadOptions(chat=True, chat_request=QUESTION)
+        load = self._load_options()
         try:
-            scorer = open_model(self.name, load=load)
+            scorer = open_model(self.name, load=load, beside=self.beside)
         except ModelError as error:
             if "no chat template" not in str(error):
                 raise
             load = replace(load, chat=False)
-            scorer = open_model(self.name, load=load)
+            scorer = open_model(self.name, load=load, beside=self.beside)
+        if self.log is not None:
+            scorer.keep(self.log)
         return ReplyScorer(scorer, query, chat=load.chat)
+
+    def _load_options(self) -> LoadOptions:
+        """Return how the judge is opened: with the device and the limits of the model, and with
+        what earlier attempts paid for judging."""
+        known_price = price_of(ModelSpec.parse(self.name).target, None)
+        server = replace(
+            self.load.server,
+            tokenizer=None,
+            route=None,
+            price=self.load.server.price if known_price is None else None,
+        )
+        used = self.load.begun.get("usage", {})
+        used_by_judge = {
+            name.removeprefix(JUDGED): count
+            for name, count in used.items()
+            if name.startswith(JUDGED)
+        }
+        return LoadOptions(
+            chat=True,
+            chat_request=QUESTION,
+            device=self.load.device,
+            server=server,
+            begun={"usage": used_by_judge},
+        )
+
+    def _opened(self) -> ReplyScorer | None:
+        """Return the judge, if it has been asked."""
+        return self.__dict__.get("_scorer")
+
+    def halt(self) -> None:
+        """Ask nothing more."""
+        if (scorer := self._opened()) is not None:
+            scorer.halt()
+
+    def usage(self) -> dict[str, int]:
+        """Return what the judge has used so far."""
+        scorer = self._opened()
+        return {} if scorer is None else scorer.usage()
+
+    def close(self) -> None:
+        """Release the judge's connections, and the log."""
+        if (scorer := self._opened()) is not None:
+            scorer.close()
+        if self.log is not None:
+            self.log.close()

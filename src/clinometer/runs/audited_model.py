@@ -18,7 +18,12 @@ from clinometer.models import (
     open_model,
 )
 from clinometer.models.background import prefetch
-from clinometer.models.replies import ReadoutQuery, ReplyScorer, open_reader
+from clinometer.models.replies import (
+    JudgeReader,
+    ReadoutQuery,
+    ReplyScorer,
+    open_reader,
+)
 from clinometer.runs.folder.record import added
 from clinometer.storage.reply_log import ReplyLog
 from clinometer.topics import Prompt
@@ -72,16 +77,29 @@ class AuditedModel:
         scorer = open_model(
             self.spec, load=self._load_options(), words=self._word_options()
         )
+        if self.readout.table.asks:
+            scorer = self._with_reader(scorer, self.readout)
         if self.reply_file is not None:
             scorer.keep(self._reply_log(self.reply_file, scorer))
-        if not self.readout.table.asks:
-            return scorer
+        return scorer
+
+    def _with_reader(self, scorer: Scorer, readout: ReadoutQuery) -> ReplyScorer:
+        """Return a scorer of answers to questions, with its reader if replies are sampled."""
         reader = None
         if self.load.sampled:
             reader = open_reader(
-                self.readout.table, self.readout.attributes, self.load.allowed
+                readout.table, readout.attributes, self.load.allowed, self.load
             )
-        return ReplyScorer(scorer, self.readout, chat=self.load.chat, reader=reader)
+        replies = ReplyScorer(scorer, readout, chat=self.load.chat, reader=reader)
+        if self.reply_file is not None and isinstance(reader, JudgeReader):
+            # In the same file, but nothing that counts as progress.
+            replies.keep_judged(ReplyLog(self.reply_file, self._total_usage(replies)))
+        return replies
+
+    def _total_usage(self, scorer: Scorer) -> Callable[[], dict[str, int]]:
+        """Return what tells what the run has used, earlier attempts included."""
+        used_before = self.load.begun.get("usage", {})
+        return lambda: added(used_before, scorer.usage())
 
     def _word_options(self) -> WordOptions:
         """Return the options of words; no bound survives the root of a mean per token."""
@@ -98,15 +116,11 @@ class AuditedModel:
 
     def _reply_log(self, file: Path, scorer: Scorer) -> ReplyLog:
         """Return a log of replies that notes with each what the run has used so far."""
-        paid_before = self.load.begun.get("usage", {})
-
-        def usage() -> dict[str, int]:
-            return added(paid_before, scorer.usage())
 
         def on_reply() -> None:
             self.on_reply()  # looked up now: it is set after the model is opened
 
-        return ReplyLog(file, usage, on_reply)
+        return ReplyLog(file, self._total_usage(scorer), on_reply)
 
     def score(
         self, blocks: Iterable[CellBlock]

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from clinometer.contexts import builtin_contexts
 from clinometer.contexts.load import FEWEST, family
+from clinometer.models.replies import JUDGED
 from clinometer.runs.findings.cautions import cautions
 from clinometer.runs.findings.factors import factor_notes
 from clinometer.runs.findings.of_run import HEADLINES
@@ -120,16 +123,26 @@ def _replies_note(run: Run) -> list[str]:
 def _usage_note(run: Run) -> list[str]:
     """Say what a server was asked for, and what was paid."""
     usage = run.record.usage
-    if not usage:
-        return []
-    parts = [f"{usage['requests']:,} requests"]
-    if usage.get("retried"):
-        parts.append(f"{usage['retried']:,} of them failed and were repeated")
-    if usage["tokens"]:
-        parts.append(f"{usage['tokens']:,} tokens")
-    cost = run.record.cost
-    paid = "" if cost is None else cost.paid_sentence
-    return [f"{', '.join(parts)}{paid}."]
+    notes = []
+    if "requests" in usage:
+        cost = run.record.cost
+        paid = "" if cost is None else cost.paid_sentence
+        notes.append(f"{_requests_and_tokens(usage)}{paid}.")
+    if JUDGED + "requests" in usage:
+        notes.append(f"The judge: {_requests_and_tokens(usage, JUDGED)}.")
+    return notes
+
+
+def _requests_and_tokens(usage: Mapping[str, int], prefix: str = "") -> str:
+    """Return requests, retries of them, and tokens, in words."""
+    parts = [f"{usage[prefix + 'requests']:,} requests"]
+    retried = usage.get(prefix + "retried")
+    if retried:
+        parts.append(f"{retried:,} of them failed and were repeated")
+    tokens = usage.get(prefix + "tokens")
+    if tokens:
+        parts.append(f"{tokens:,} tokens")
+    return ", ".join(parts)
 
 
 def _left_out_note(run: Run) -> list[str]:

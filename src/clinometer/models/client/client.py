@@ -13,6 +13,7 @@ import re
 import time
 import weakref
 from collections.abc import Callable, Coroutine, Mapping
+from contextlib import suppress
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
@@ -55,6 +56,10 @@ _MOST_REFUSAL = 8192
 _MODEL_NAME = re.compile(r"[\w./:@+-]{1,80}")
 """What the name of a model looks like."""
 
+_LOOK_AGAIN_S = 1.0
+"""Seconds until a request that waits for the budget looks again: one of the client beside it may
+have ended."""
+
 _TOO_EARLY = (429, 529)
 """Statuses of a server that wants requests later; such a request is not billed."""
 
@@ -69,7 +74,8 @@ _TRANSPORT_ERRORS = {
 class Client:
     """One server, called from synchronous code; a separate thread keeps the connections.
 
-    It counts the requests and tokens of what errors call `place`, and stops at the budget.
+    It counts the requests and tokens of what errors call `place`, and stops at the budget, which is
+    one with that of the client `beside` it.
     """
 
     def __init__(
@@ -78,6 +84,7 @@ class Client:
         options: ServerOptions,
         price: Price | None = None,
         *,
+        beside: Client | None = None,
         transport: Any = None,
         parse: Callable[[bytes], Any] = parse_json,
     ) -> None:
@@ -87,7 +94,9 @@ class Client:
         self.address = address
         self.options = options
         self.place = f"server {address.base}"
-        self.meter = Meter(options, price)
+        self.meter: Meter = Meter(
+            options, price, beside=None if beside is None else beside.meter
+        )
         self.halted = False
         self.before_request: Callable[[], None] = lambda: None
         """Called before a request is sent: a kill may come."""
@@ -168,7 +177,9 @@ class Client:
         async with self._pace.turn() as start:
             while not self._spend(most):
                 self._request_ended.clear()
-                await self._request_ended.wait()
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(_LOOK_AGAIN_S):
+                        await self._request_ended.wait()
             try:
                 reply = await self._reply(method, url, body, start)
                 billed = tokens_of(body, reply)
@@ -190,13 +201,13 @@ class Client:
         """
         if self.halted:
             raise ModelError(f"{self.place}: stopped; rerun the same command to resume")
-        limit = self.meter.limit_reached(most, in_flight=[])
-        if limit is not None:
-            raise BudgetReached(f"{self.place}: stopped at {limit}")
-        in_flight = self.meter.in_flight
-        if self.meter.limit_reached(most, in_flight=in_flight) is not None:
-            return False
-        self.meter.begin(most)
+        with self.meter.turn:
+            limit = self.meter.limit_reached(most, with_in_flight=False)
+            if limit is not None:
+                raise BudgetReached(f"{self.place}: stopped at {limit}")
+            if self.meter.limit_reached(most, with_in_flight=True) is not None:
+                return False
+            self.meter.begin(most)
         self.before_request()
         return True
 

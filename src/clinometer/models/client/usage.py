@@ -7,6 +7,7 @@ at least; and what reached it may be billed, whatever came back.
 from __future__ import annotations
 
 import math
+import threading
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -152,11 +153,26 @@ def _bytes_of_texts(content: Any, *, is_text: bool = False) -> float:
 
 
 class Meter:
-    """Requests and tokens used so far, what they cost, and whether one more request may be paid."""
+    """Requests and tokens used so far, what they cost, and whether one more request may be paid.
 
-    def __init__(self, options: ServerOptions, price: Price | None) -> None:
+    A judge's meter runs `beside` that of the model whose replies it reads: each counts its own
+    requests at its own price, and both together stay within the limits.
+    """
+
+    def __init__(
+        self,
+        options: ServerOptions,
+        price: Price | None,
+        *,
+        beside: Meter | None = None,
+    ) -> None:
         self.options = options
         self.price = price
+        self.turn: threading.Lock = threading.Lock() if beside is None else beside.turn
+        """Held while a request is counted: a judge is asked by another thread."""
+        self.together: list[Meter] = [] if beside is None else beside.together
+        """The meters that stay within the limits together, this one among them."""
+        self.together.append(self)
         self.used: Counter[str] = Counter()
         self.in_flight: list[TokenCount] = []
         """What may come of the requests that are on their way, at most."""
@@ -168,42 +184,57 @@ class Meter:
     def usage(self) -> dict[str, int]:
         """Return requests, retries of them, and tokens, with what may come of those in flight."""
         total = Counter(dict.fromkeys(_ALWAYS_COUNTED, 0))
-        total.update(self.used)
-        for most in self.in_flight:
-            total.update(most.named())
+        with self.turn:
+            total.update(self.used)
+            for most in self.in_flight:
+                total.update(most.named())
         return dict(total)
 
     def begin(self, most: TokenCount) -> None:
-        """Count a request that may cost so many tokens."""
+        """Count a request that may cost so many tokens; the caller holds `turn`."""
         self.used["requests"] += 1
         self.in_flight.append(most)
 
     def end(self, most: TokenCount, billed: TokenCount) -> None:
         """Count what a request that has ended is billed for, instead of the most it could be."""
-        self.in_flight.remove(most)
-        self._dearest = max(self._dearest, self._cost(billed))
-        self.used.update(billed.named())
+        with self.turn:
+            self.in_flight.remove(most)
+            self._dearest = max(self._dearest, self._cost(billed))
+            self.used.update(billed.named())
 
     def retried(self, reason: str) -> None:
         """Count an attempt more, and why."""
-        self.used.update(("retried", f"retried_{reason}"))
+        with self.turn:
+            self.used.update(("retried", f"retried_{reason}"))
 
     def _cost(self, tokens: TokenCount) -> float:
         """Return the price of tokens; 0 where it is not known."""
         return 0.0 if self.price is None else self.price.of(tokens.read, tokens.written)
 
-    def limit_reached(
-        self, most: TokenCount, in_flight: Sequence[TokenCount]
-    ) -> str | None:
-        """Return the limit that one more request could exceed beside those in flight, if any."""
-        budget = self.options.budget
+    def _paid(self) -> float:
+        """Return what requests have cost that have ended."""
         used = TokenCount(self.used["tokens_read"], self.used["tokens_written"])
-        paid = self.paid_before + self._cost(used)
-        may_cost = 0.0
-        for tokens in (most, *in_flight):
-            may_cost += max(self._cost(tokens), self._dearest)
+        return self.paid_before + self._cost(used)
+
+    def _may_cost(self, requests: Sequence[TokenCount]) -> float:
+        """Return what requests may cost at most."""
+        return sum(max(self._cost(tokens), self._dearest) for tokens in requests)
+
+    def limit_reached(self, most: TokenCount, *, with_in_flight: bool) -> str | None:
+        """Return the limit that one more request could exceed, if any.
+
+        Also because of those in flight, or whatever these come to cost.
+        """
+        budget = self.options.budget
+        paid = sum(meter._paid() for meter in self.together)
+        may_cost = self._may_cost([most])
+        if with_in_flight:
+            may_cost += sum(meter._may_cost(meter.in_flight) for meter in self.together)
+        used: Counter[str] = Counter()
+        for meter in self.together:
+            used.update(meter.used)
         if budget is not None and paid + may_cost > budget:
-            about = "about " if self.used["tokens_estimated"] else ""
+            about = "about " if used["tokens_estimated"] else ""
             return (
                 f"{about}{paid:.2f} of the budget of {budget:g}; what was paid for is kept: rerun "
                 "the same command with a larger --budget to resume"
@@ -213,7 +244,7 @@ class Meter:
             "tokens": self.options.max_tokens,
         }
         for name, limit in limits.items():
-            if limit is not None and self.used[name] >= limit:
+            if limit is not None and used[name] >= limit:
                 return (
                     f"the budget of {limit} {name}; scores so far are kept: rerun the same "
                     "command to resume with a new budget"

@@ -19,10 +19,20 @@ from clinometer.models.server.served import digest, served_model
 from clinometer.models.server.words import open_by_words
 
 
-def open_server(spec: ModelSpec, *, load: LoadOptions, words: WordOptions) -> Scorer:
-    """Find out what the server serves and which routes work, in about ten requests."""
+def open_server(
+    spec: ModelSpec,
+    *,
+    load: LoadOptions,
+    words: WordOptions,
+    beside: Client | None = None,
+) -> Scorer:
+    """Find out what the server serves and which routes work, in about ten requests.
+
+    They count in the limits of the client `beside` it.
+    """
     price = price_of(spec.target, load.server.price)
-    client = Client(Address.parse(spec.target), load.server, price)
+    address = Address.parse(spec.target)
+    client = Client(address, load.server, price, beside=beside)
     if price is not None:
         usage = load.begun.get("usage", {})
         client.meter.paid_before = price.of(
