@@ -51,6 +51,19 @@ def test_the_exit_status_is_the_verdict(
     assert [one["what"] for one in found["rows"]] == ["R", "R_bias"]
 
 
+def test_markdown_of_a_run_within_its_limits_says_so(
+    clinometer: Clinometer, runs: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "gate.md"
+    within = clinometer(
+        "gate", runs / "base", "--fail-above", "R=1", "--markdown", file
+    )
+    assert within.status == 0, within.err
+    text = file.read_text(encoding="utf-8")
+    assert text.startswith("- ")
+    assert text.endswith("is within its limits.\n")
+
+
 def test_markdown_and_several_measures(
     clinometer: Clinometer, runs: Path, tmp_path: Path
 ) -> None:

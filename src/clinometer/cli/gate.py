@@ -98,10 +98,12 @@ def gate_command(
         )
     if markdown is not None:
         from clinometer.gate.markdown import decision_markdown
-        from clinometer.report.export import write_files
+        from clinometer.report.export import markdown_text, write_files
 
         text = "" if decision is None else decision_markdown(decision)
         lines = "".join(f"- {line}\n" for line in unmet)
+        if decision is None and not unmet:
+            lines = f"- {markdown_text(_within_limits(judged))}\n"
         write_files({markdown: (text + lines).encode()})
     if json_output:
         content: dict[str, Any] = {"run": judged.model}
@@ -113,12 +115,16 @@ def gate_command(
     elif decision is not None:
         _print(decision)
     elif not unmet:
-        sentence(f"{judged.model} is within its limits.")
+        sentence(_within_limits(judged))
     if decision is not None and decision.exit_status:
         say(f"{decision.verdict}: {decision.reason}")
     fail(unmet)
     if decision is not None and decision.exit_status:
         raise typer.Exit(decision.exit_status)
+
+
+def _within_limits(run: Run) -> str:
+    return f"{run.model} is within its limits."
 
 
 def _print(decision: GateDecision) -> None:
