@@ -6,6 +6,7 @@ import datetime
 import json
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,12 @@ from tests.models.server.http import serving
 
 import clinometer as cm
 from clinometer.errors import ClinometerError, ModelError
+from clinometer.models import LoadOptions, ModelSpec, SampleOptions
 from clinometer.models.application.http_file import HttpFile
+from clinometer.models.application.open import open_application
+from clinometer.models.application.sampler import MOST_CHARACTERS
 from clinometer.runs.answers import answered_groups
-from clinometer.topics import Topic, parse_topic
+from clinometer.topics import Prompt, Topic, parse_topic
 
 pytestmark = pytest.mark.usefixtures("folder")
 
@@ -421,6 +425,44 @@ def test_what_an_application_prints_and_where_it_goes_changes_nothing(
     assert len(json.loads(said.out)["runs"]) == 1
     assert (folder / "run" / "run.json").exists()
     assert Path.cwd() == folder
+
+
+def test_an_application_that_closes_our_files_closes_none_of_them(ask: Ask) -> None:
+    code = (
+        "import sys\ndef score(m):\n    sys.stdout.close()\n    sys.stderr.close()\n"
+        "    return {'score': 4}\n"
+    )
+    scored = ask("own_closing", code, "--json")
+    assert scored.status == 0, scored.err
+    assert len(json.loads(scored.out)["runs"]) == 1
+    assert not sys.stderr.closed
+    assert not sys.stdout.closed
+
+
+@pytest.mark.parametrize("way", ["loop.stop()", "loop.call_soon(loop.stop)"])
+def test_an_application_that_stops_its_event_loop_is_asked_on(
+    way: str, ask: Ask, caplog: pytest.LogCaptureFixture
+) -> None:
+    code = (
+        "import asyncio\nasync def score(m):\n    loop = asyncio.get_running_loop()\n"
+        f"    {way}\n    await asyncio.sleep(0.001)\n    return {{'score': 4}}\n"
+    )
+    module = f"own_stopping_{len(way)}"
+    scored = ask(module, code, "--load", "timeout=5", "--load", "patience=5")
+    assert scored.status == 0, scored.err
+    assert "Traceback" not in scored.err + caplog.text
+
+
+def test_what_is_kept_of_a_huge_reply_has_an_end(folder: Path) -> None:
+    code = "def score(m):\n    return '{\"score\": 4} ' + 10_000_000 * 'x'\n"
+    (folder / "own_huge.py").write_text(code)
+    scorer = open_application(
+        ModelSpec.parse("app:own_huge:score"),
+        load=LoadOptions(sampled=SampleOptions(replies=2)),
+    )
+    with closing(scorer):
+        (replies,) = scorer.generate([Prompt("Who?", "", space=True)])
+    assert {len(reply) for reply in replies} == {MOST_CHARACTERS}
 
 
 def test_a_call_that_blocks_inside_an_async_function_is_given_up(folder: Path) -> None:

@@ -58,11 +58,13 @@ class EventLoop:
 
     def __init__(self) -> None:
         self.loop = asyncio.new_event_loop()
+        self._ended = False
         self.thread = threading.Thread(target=self._main, daemon=True)
         self.thread.start()
 
     def _main(self) -> None:
-        self.loop.run_forever()
+        while not self._ended:  # an application may stop the loop that it is asked in
+            self.loop.run_forever()
         self.loop.close()
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
@@ -99,4 +101,5 @@ class EventLoop:
         if last is not None:
             await last()
         await asyncio.sleep(0)  # a connection that was closed is gone in the next turn
+        self._ended = True
         self.loop.stop()

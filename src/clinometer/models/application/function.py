@@ -14,10 +14,10 @@ import threading
 import traceback
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
-from contextlib import ExitStack, chdir, redirect_stdout
+from contextlib import ExitStack, chdir, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO, cast
 
 import httpx
 
@@ -43,9 +43,11 @@ _ADDRESS = "http://application"
 def open_function(spec: ModelSpec, load: LoadOptions) -> Application:
     """Import the function that was named on the command line, to be called in this process."""
     with ExitStack() as around:
-        # It may print and change folders, when it is imported and later; our output and our files
-        # are where they were.
-        around.enter_context(redirect_stdout(sys.stderr))
+        # It may print, close what it prints to, and change folders, when it is imported and later;
+        # our output and our files are where they were.
+        stderr = cast("TextIO", Uncloseable(sys.stderr))
+        around.enter_context(redirect_stdout(stderr))
+        around.enter_context(redirect_stderr(stderr))
         around.enter_context(chdir(Path.cwd()))
         event_loop = EventLoop()
         around.callback(event_loop.stop)
@@ -65,6 +67,19 @@ def open_function(spec: ModelSpec, load: LoadOptions) -> Application:
             transport.why,
             around.pop_all(),
         )
+
+
+class Uncloseable:
+    """A stream that an application may write to and cannot close, because it is ours."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def close(self) -> None:
+        """Do nothing: the stream is used after the application."""
 
 
 def _function(spec: ModelSpec) -> Function:

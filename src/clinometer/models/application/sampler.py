@@ -44,6 +44,10 @@ class Application:
     """What is put back when the application is closed."""
 
 
+MOST_CHARACTERS = 1 << 20
+"""Characters of a reply that are read and kept; the others are cut off when it arrives."""
+
+
 class ApplicationSampler(AskingSampler):
     """Asks an application; what it does with temperature, length and seed is its own affair."""
 
@@ -74,7 +78,7 @@ class ApplicationSampler(AskingSampler):
             reply = await self.client.send(
                 request.method, request.url, request.body, self.application.read
             )
-            return [reply]
+            return [reply[:MOST_CHARACTERS]]
         except RequestRefused as error:
             if error.status not in NO_ACCESS:
                 raise
