@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from unittest.mock import Mock, patch
 
+import numpy as np
 import pytest
 from tests.command import Clinometer, refused
 from tests.contexts.mining.conftest import assert_same_sets
@@ -18,6 +20,7 @@ from tests.contexts.mining.conftest import assert_same_sets
 from clinometer.contexts import load_contexts
 from clinometer.contexts.mining import MineSettings, mine, pieces
 from clinometer.contexts.mining.corpora import lines
+from clinometer.contexts.mining.corpora.sources import digest_of_sample
 from clinometer.contexts.mining.run import mine_shard
 from clinometer.contexts.mining.work_folder import WorkFolder
 from clinometer.errors import ContextError, SettingsError
@@ -112,6 +115,71 @@ def test_shards_of_another_number_or_setting_are_refused(
             with pytest.raises(ContextError, match="another process"):
                 start()
         mine_shard([path], place("out"), gender, Shard(2, 3))
+
+
+def test_a_corpus_that_changed_between_shards_is_refused(
+    corpus: Write, gender: MineSettings, place: Write
+) -> None:
+    path = corpus(12)
+    mine_shard([path], place("out"), gender, Shard(0, 3))
+    status = path.stat()
+    path.write_bytes(path.read_bytes().replace(b"Arden", b"Ardon"))
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert path.stat().st_size == status.st_size
+    with pytest.raises(ContextError, match="other settings: sources"):
+        mine_shard([path], place("out"), gender, Shard(1, 3))
+
+
+def test_the_digest_of_a_large_corpus_knows_its_beginning_middle_and_end(
+    tmp_path: Path,
+) -> None:
+    content = bytearray(np.random.default_rng(0).bytes(3_000_001))
+    file = tmp_path / "corpus.txt"
+    digests = set()
+    for change in (None, 0, 1_500_000, 3_000_000):
+        changed = bytearray(content)
+        if change is not None:
+            changed[change : change + 40_000] = changed[change : change + 40_000][::-1]
+        if change == 3_000_000:
+            changed[-1] ^= 1
+        file.write_bytes(changed)
+        digests.add(digest_of_sample(file))
+    assert len(digests) == 4
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("settings.json", '{"shards": "x"}'),
+        ("settings.json", '{"shards": 0}'),
+        ("settings.json", '{"shards": true}'),
+        ("sources/00000.json", '{"articles": -3, "damage": {}}'),
+        ("sources/00000.json", '{"articles": 12, "damage": {"torn": -1}}'),
+        ("parts/000000.json", '{"read": -1}'),
+        ("parts/000000.json", '{"templates": {"The [X] left": -5}}'),
+        ("parts/0abc.json", "{}"),
+    ],
+)
+def test_a_work_folder_that_nobody_wrote_is_refused_in_one_line(
+    name: str, content: str, corpus: Write, tmp_path: Path, clinometer: Clinometer
+) -> None:
+    path = corpus(12)
+    asked = ("mine", path, "--topic", "gender", "--out", tmp_path / "c.csv")
+    assert clinometer(*asked, "--shard", "0/1").status == 0
+    (tmp_path / "c.csv.mining" / name).write_text(content, encoding="utf-8")
+    refused(clinometer(*asked), str(tmp_path / "c.csv.mining" / name))
+
+
+def test_files_of_others_stay_where_work_was(
+    corpus: Write, gender: MineSettings, tmp_path: Path
+) -> None:
+    work = tmp_path / "c.csv.mining"
+    for folder in (work, work / "parts"):
+        folder.mkdir()
+        (folder / "notes.txt").write_text("keep", encoding="utf-8")
+    mine([corpus(12)], tmp_path / "c.csv", gender)
+    assert files(work) == {"notes.txt", "parts"}
+    assert files(work / "parts") == {"notes.txt"}
 
 
 def test_articles_are_counted_once_however_the_work_is_divided(

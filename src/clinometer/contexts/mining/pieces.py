@@ -15,9 +15,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby, islice
 from multiprocessing import active_children, get_context
+from pathlib import Path
 from typing import Any
 
 from clinometer.contexts.mining.corpora import Source, articles, raw_articles
+from clinometer.contexts.mining.corpora.sources import digest_of_sample
 from clinometer.contexts.mining.languages import Decision, Language, open_language
 from clinometer.contexts.mining.parts import Part, SourceCounts
 from clinometer.contexts.mining.sampling import sampled
@@ -56,8 +58,15 @@ class MiningWork:
 
     def identity(self, shards: int) -> dict[str, Any]:
         """Return all that decides what the pieces hold, and who does them."""
+        # A zip file is read once for all of its members.
+        digests = {
+            source.place: digest_of_sample(Path(source.place))
+            for source in self.sources
+        }
         return self.settings.describe() | {
-            "sources": [source.identity for source in self.sources],
+            "sources": [
+                [*source.identity, digests[source.place]] for source in self.sources
+            ],
             "explain": self.explain,
             "shards": shards,
         }

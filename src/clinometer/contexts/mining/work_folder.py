@@ -10,9 +10,9 @@ contexts.csv.mining/
 from __future__ import annotations
 
 import json
-import shutil
+import re
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -27,6 +27,12 @@ from clinometer.storage.shard import Shard
 from clinometer.storage.untrusted import MOST_TEXT, read_bytes, read_json
 
 Stored = TypeVar("Stored")
+
+_OWN_FILE = re.compile(
+    r"settings\.json|[0-9]{5}\.json|[0-9]{6}\.(json|explain)|shard-[0-9]+\.lock"
+    r"|\.(settings|[0-9]{5,6})\.(json|explain)\.[0-9]+-[0-9a-f]+\.tmp"
+)
+"""The names of files that mining writes, also before they are whole."""
 
 
 class WorkFolder(Resumable):
@@ -61,13 +67,17 @@ class WorkFolder(Resumable):
     def clear(self) -> None:
         # First the settings: files that a kill leaves have no owner.
         self._settings_file.unlink(missing_ok=True)
-        shutil.rmtree(self.folder, ignore_errors=True)
+        for folder in (self.folder / "sources", self.folder / "parts", self.folder):
+            _remove_own_files(folder)
 
     @property
     def shards(self) -> int:
         """Return how many shards the work was begun with; 1 without any."""
         earlier = self.earlier() or {}
-        return int(earlier.get("shards", 1))
+        shards = earlier.get("shards", 1)
+        if type(shards) is not int or shards < 1:
+            raise _damaged(self._settings_file)
+        return shards
 
     @contextmanager
     def joined(self, identity: Identity, shard: Shard) -> Iterator[None]:
@@ -89,7 +99,11 @@ class WorkFolder(Resumable):
     def counts(self, source: int) -> SourceCounts | None:
         """Return the counts of a source, or None if nobody has counted it."""
         file = self._counts_file(source)
-        return _read(file, SourceCounts) if file.exists() else None
+        if not file.exists():
+            return None
+        counts = _read(file, SourceCounts)
+        _check_counts(file, [counts.articles, *counts.damage.values()])
+        return counts
 
     def write_counts(self, source: int, counts: SourceCounts) -> None:
         """Record what a source contains."""
@@ -98,7 +112,14 @@ class WorkFolder(Resumable):
 
     def done(self) -> set[int]:
         """Return the pieces that are finished."""
-        return {int(file.stem) for file in (self.folder / "parts").glob("[0-9]*.json")}
+        files = [*(self.folder / "parts").glob("[0-9]*.json")]
+        for file in files:
+            if _OWN_FILE.fullmatch(file.name) is None:
+                raise ContextError(
+                    f"{file}: expected parts such as 000000.json, found {file.name!r}; move it "
+                    "elsewhere"
+                )
+        return {int(file.stem) for file in files}
 
     def write_part(
         self, number: int, part: Part, decisions: Iterable[Decision]
@@ -112,7 +133,13 @@ class WorkFolder(Resumable):
     def parts(self, pieces: int) -> Iterator[Part]:
         """Yield what the pieces hold, in order."""
         for number in range(pieces):
-            yield _read(self._part_file(number), Part)
+            file = self._part_file(number)
+            part = _read(file, Part)
+            counts = [part.read, part.sentences]
+            for counter in (part.templates, part.rules, part.confidences):
+                counts += counter.values()
+            _check_counts(file, counts)
+            yield part
 
     def explained(self, pieces: int) -> Iterator[str]:
         """Yield the lines of --explain, in order."""
@@ -130,6 +157,23 @@ class WorkFolder(Resumable):
 
     def _explain_file(self, number: int) -> Path:
         return self._part_file(number).with_suffix(".explain")
+
+
+def _remove_own_files(folder: Path) -> None:
+    """Remove what mining wrote in a folder, and the folder if nothing else is in it."""
+    if not folder.is_dir():
+        return
+    for file in folder.iterdir():
+        if _OWN_FILE.fullmatch(file.name):
+            file.unlink(missing_ok=True)
+    with suppress(OSError):  # files of others are in it
+        folder.rmdir()
+
+
+def _check_counts(file: Path, counts: Iterable[int]) -> None:
+    """Refuse counts below 0, which no mining wrote."""
+    if any(count < 0 for count in counts):
+        raise _damaged(file)
 
 
 def _explanation(decision: Decision) -> str:
