@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import stat
 import subprocess
 import sys
@@ -304,3 +305,25 @@ def test_the_list_of_models_loads_no_library_of_models() -> None:
     assert not {"torch", "transformers", "scipy", "pandas"} & modules_after(
         "list", "models"
     )
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a file that is full")
+@pytest.mark.parametrize("command", ["list topics", "list topics --json", "--version"])
+@pytest.mark.parametrize(
+    ("place", "problem"),
+    [(">/dev/full", "No space left on device"), (">&-", "it is closed")],
+)
+def test_output_that_cannot_be_written_is_one_line_and_a_status(
+    command: str, place: str, problem: str
+) -> None:
+    program = f"{shlex.quote(sys.executable)} -m clinometer {command} {place}"
+    ended = subprocess.run(
+        ["/bin/sh", "-c", program], capture_output=True, text=True, check=False
+    )
+    assert ended.returncode == 3
+    assert ended.stderr == (
+        f"clinometer: the output cannot be written: {problem}; rerun the same command and send "
+        "its output elsewhere\n"
+    )
+    silent = subprocess.run(["/bin/sh", "-c", f"{program} 2>&-"], check=False)
+    assert silent.returncode == 3

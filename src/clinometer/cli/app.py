@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import gc
+import os
 import signal
 import sys
 import threading
 from functools import cache
 from importlib import import_module
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -15,8 +17,9 @@ from typer.core import TyperCommand, TyperGroup
 
 from clinometer import __version__
 from clinometer.cli.commands import COMMANDS, CommandTable
-from clinometer.cli.failures import TERMINATED, report_failure
+from clinometer.cli.failures import TERMINATED, report_failure, unwritten
 from clinometer.cli.help import ListedCommand, listed
+from clinometer.cli.printing import say
 
 HELP = "--help"
 HELP_ALL = "--help-all"
@@ -130,6 +133,12 @@ def main(arguments: list[str] | None = None) -> None:
     # Importing PyTorch makes many objects and little garbage: 700, the default, looks for it so
     # often that an audit of a small model takes 7 % longer.
     gc.set_threshold(20_000)
+    if sys.stderr is None:  # Python's word for a descriptor that is closed
+        sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
+    if sys.stdout is None:
+        failure = unwritten("it is closed")
+        say(failure.line)
+        raise SystemExit(failure.status)
     arguments = sys.argv[1:] if arguments is None else arguments
     # Accept --debug anywhere: people append it to the command that has just failed.
     debug = "--debug" in arguments

@@ -7,6 +7,7 @@ import os
 import platform
 import sys
 import traceback
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -42,6 +43,9 @@ STATUSES = {
 _OF_PATHS = (errno.ENAMETOOLONG, errno.ELOOP)
 """What is wrong with a path itself, wherever it is first used: a name of 300 characters, say."""
 
+_OF_DISKS = (errno.ENOSPC, errno.EDQUOT)
+"""What is wrong with the place that is written to, such as one that stdout leads to."""
+
 _OF_TORCH = "OutOfMemoryError"
 """The class of a GPU's memory that ran out; torch is not imported for it."""
 
@@ -68,12 +72,28 @@ def report_failure(error: BaseException, *, debug: bool) -> int:
         text = without_keys("".join(traceback.format_exception(error)))
         sys.stderr.write(visible(text))
     if isinstance(error, BrokenPipeError):
-        # Discard the rest of stdout: Python would otherwise complain on exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _discard_output()
         return NOT_READ
     failure = _failure(error)
-    say(failure.line)
+    if isinstance(error, OSError) and error.errno in _OF_DISKS:
+        _discard_output()
+    with suppress(OSError):  # stderr may be on the same full disk
+        say(failure.line)
     return failure.status
+
+
+def unwritten(problem: str) -> Failure:
+    """Return what a user is told of results that cannot be printed."""
+    line = (
+        f"the output cannot be written: {problem}; rerun the same command and send its output "
+        "elsewhere"
+    )
+    return Failure(line, 3)
+
+
+def _discard_output() -> None:
+    """Discard the rest of stdout: Python would otherwise complain on exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _failure(error: BaseException) -> Failure:
@@ -91,6 +111,8 @@ def _failure(error: BaseException) -> Failure:
             name = f"{name[: _LONGEST_NAME - 1]}…"
         line = f"{name}: cannot be used: {error.strerror}"
         return Failure(line, InputError.exit_status)
+    if isinstance(error, OSError) and error.errno in _OF_DISKS:
+        return unwritten(error.strerror)
     return Failure(_unexpected(error), UNEXPECTED)
 
 
