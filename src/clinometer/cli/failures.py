@@ -112,7 +112,7 @@ def _failure(error: BaseException) -> Failure:
         line = f"{name}: cannot be used: {error.strerror}"
         return Failure(line, InputError.exit_status)
     if isinstance(error, OSError) and error.errno in _OF_DISKS:
-        return unwritten(error.strerror)
+        return unwritten(os.strerror(error.errno))
     return Failure(_unexpected(error), UNEXPECTED)
 
 

@@ -132,7 +132,8 @@ def test_a_dead_judge_is_given_up_and_its_answers_are_kept(judge: Judge) -> None
     with pytest.raises(ModelError, match="no usable answer"):
         judged(patience=0.5, concurrency=4)
     answered = len(judge.answered)
-    assert answered == judge.dies_after
+    # Those on their way at its death were answered too.
+    assert judge.dies_after <= answered < judge.dies_after + 4
     assert judge.asked - answered < 200
     judge.dies_after = 10_000
     judged()
