@@ -62,3 +62,8 @@ def test_effective_size_lies_between_one_and_n(weights: list[float]) -> None:
     n = effective_size(weights)
     assert 1 - 1e-12 <= n <= len(weights) + 1e-9
     assert effective_size([7 * w for w in weights]) == pytest.approx(n, rel=1e-12)
+
+
+def test_uneven_weights_are_worth_fewer() -> None:
+    """Weights 3 and 1 are shares 0.75 and 0.25: 1 / (0.5625 + 0.0625) = 1.6."""
+    assert effective_size([3, 1]) == pytest.approx(1.6)

@@ -13,7 +13,7 @@ def test_effective_contexts_are_said_where_they_round_to_fewer(
     n_eff: float, worth: bool
 ) -> None:
     finding = size(planted_facts(two(0.8, 0.6), report={"n_eff": n_eff}))
-    assert ("worth about 9" in finding.text) == worth
+    assert ("worth about" in finding.text) == worth
 
 
 @pytest.mark.parametrize(
