@@ -72,7 +72,7 @@ GUARDS = (
     Mutation("annotators", "web/annotation/store.py", "if connection.execute(query, (annotator.number,)).fetchone() != (ACTIVE,):", "if False:", ANNOTATION, "stop_at_any_time"),
     # scripts
     Mutation("scripts", "report/document.py", "autoescape=True", "autoescape=False", VIEWER, "hostile"),
-    Mutation("scripts", "report/document.py", "for function in safe}", "for function in safe} | {'visible': str}", VIEWER, "hostile"),
+    Mutation("scripts", "report/document.py", '"visible": visible,', '"visible": str,', VIEWER, "hostile"),
     Mutation("scripts", "web/annotation/pages.py", '{"html": False}', '{"html": True}', TASK, "guidelines"),
     # servers that lie
     Mutation("possible", SERVER_WORDS, "if most > 1 + SLACK:", "if False:", SERVERS, "lies"),
