@@ -3,6 +3,7 @@ findings."""
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -16,6 +17,7 @@ from tests.report.made import hiring_run, made_run, summary_of, with_floor
 
 from clinometer.display.numbers import percent
 from clinometer.display.text import proper
+from clinometer.findings.finding import Finding
 from clinometer.report import render_report
 from clinometer.report.charts.cobias import cobias_chart
 from clinometer.report.charts.look import category_colours
@@ -100,12 +102,27 @@ def _walk(
         yield from _walk(child, x, y, {"opacity": seen.get("opacity", "")})
 
 
-def axis(found: list[Mark], at: dict[str, float]) -> Callable[[float], float]:
-    """Pixels to values: the line through the labels of two ticks."""
-    places = {m.text: m.x for m in found if m.tag == "text" and m.text in at}
-    assert len(places) >= 2, [m.text for m in found if m.tag == "text"]
-    slope, start = np.polyfit(list(places.values()), [at[text] for text in places], 1)
+def axis(
+    figure_marks: list[Mark], tick_values: dict[str, float]
+) -> Callable[[float], float]:
+    """Return the function from pixels to values: the line through the labels of two ticks."""
+    texts = [mark for mark in figure_marks if mark.tag == "text"]
+    places = {mark.text: mark.x for mark in texts if mark.text in tick_values}
+    assert len(places) >= 2, [mark.text for mark in texts]
+    values = [tick_values[text] for text in places]
+    slope, start = np.polyfit(list(places.values()), values, 1)
     return lambda x: float(slope * x + start)
+
+
+def dots_by_name(figure_marks: list[Mark]) -> dict[str, Mark]:
+    """Return the marks that have a tip, by what the tip names."""
+    return {mark.tip.partition(":")[0]: mark for mark in figure_marks if mark.tip}
+
+
+def thick_lines(figure_marks: list[Mark]) -> list[Mark]:
+    """Return the translucent bars that draw intervals."""
+    paths = [mark for mark in figure_marks if mark.tag == "path"]
+    return [path for path in paths if path.seen.get("opacity") == "0.45"]
 
 
 # --- What they must be ----------------------------------------------------------------------------
@@ -120,33 +137,61 @@ def even() -> Run:
     return made_run(None, groups=18, contexts=60, orders=1)
 
 
-def test_dots_and_thick_lines_are_what_the_headline_and_the_intervals_say(
-    even: Run,
+@pytest.fixture(scope="module")
+def lean_marks(even: Run) -> list[Mark]:
+    return marks(leans_figure(summary_of(even).cells))
+
+
+def test_extreme_dots_are_the_groups_of_the_headline(
+    even: Run, lean_marks: list[Mark]
 ) -> None:
     headline = even.findings[0]
-    found = marks(leans_figure(summary_of(even).cells))
-    share = axis(found, PERCENT)
-    dots = {m.tip.partition(":")[0]: m for m in found if m.tip}
-    places = [share(m.x) for m in dots.values()]
-    most, least = (one.value for one in headline.groups.values())
     assert headline.words["share"] == "male words"  # which are on the left
-    assert 1 - min(places) == pytest.approx(most, abs=0.006)
-    assert 1 - max(places) == pytest.approx(least, abs=0.006)
-    male, female = (f",{colour})" for colour in category_colours(2))
-    clear = [m for m in dots.values() if m.ink.endswith((male, female))]
-    assert len(clear) == headline.clear
-    for dot in clear:
-        assert dot.ink.endswith(male if share(dot.x) < 0.5 else female)
-    assert all(m.tip.endswith("not clear") == (m not in clear) for m in dots.values())
-    thick = [m for m in found if m.tag == "path" and m.seen.get("opacity") == "0.45"]
-    assert len(thick) == len(even.leans)
-    drawn = [tuple(map(share, m.ends)) for m in thick]
+    male_leaning, female_leaning = headline.groups.values()
+    share_of_female = axis(lean_marks, PERCENT)
+    shares = [share_of_female(dot.x) for dot in dots_by_name(lean_marks).values()]
+    assert 1 - min(shares) == pytest.approx(male_leaning.value, abs=0.006)
+    assert 1 - max(shares) == pytest.approx(female_leaning.value, abs=0.006)
+
+
+def test_clear_dots_have_the_colour_of_their_side(
+    even: Run, lean_marks: list[Mark]
+) -> None:
+    share_of_female = axis(lean_marks, PERCENT)
+    male_colour, female_colour = category_colours(2)
+    clear_dots = 0
+    for dot in dots_by_name(lean_marks).values():
+        coloured = dot.ink.endswith((f",{male_colour})", f",{female_colour})"))
+        assert dot.tip.endswith("not clear") == (not coloured)
+        if coloured:
+            clear_dots += 1
+            colour = male_colour if share_of_female(dot.x) < 0.5 else female_colour
+            assert dot.ink.endswith(f",{colour})")
+    assert clear_dots == even.findings[0].clear
+
+
+def test_thick_lines_are_the_intervals_of_the_leans(
+    even: Run, lean_marks: list[Mark]
+) -> None:
+    share_of_female = axis(lean_marks, PERCENT)
+    dots = dots_by_name(lean_marks)
+    drawn_intervals = []
+    for line in thick_lines(lean_marks):
+        left, right = line.ends
+        drawn_intervals.append((share_of_female(left), share_of_female(right)))
+    assert len(drawn_intervals) == len(even.leans)
     for lean in even.leans:
+        # A lean of 1 to female words is a share of 1, one of 1 to male words a share of 0.
         sign = 1 if lean.favoured == "female" else -1
-        ends = sorted(0.5 + sign * present(end) / 2 for end in (lean.low, lean.high))
-        near = min(drawn, key=lambda d: abs(d[0] - ends[0]) + abs(d[1] - ends[1]))
-        assert near == pytest.approx(tuple(ends), abs=0.004)
-        assert near[0] < share(dots[proper(lean.group)].x) < near[1]
+        ends = (0.5 + sign * present(lean.low) / 2, 0.5 + sign * present(lean.high) / 2)
+        interval = (min(ends), max(ends))
+        distances_to = [
+            float(np.abs(np.subtract(d, interval)).sum()) for d in drawn_intervals
+        ]
+        nearest = drawn_intervals[int(np.argmin(distances_to))]
+        assert nearest == pytest.approx(interval, abs=0.004)
+        low, high = nearest
+        assert low < share_of_female(dots[proper(lean.group)].x) < high
 
 
 def test_decisions_are_measured_from_the_mean_as_the_headline_says() -> None:
@@ -184,47 +229,105 @@ def test_a_dot_is_filled_exactly_where_its_interval_excludes_the_reference(
             assert (clear != ((low <= reference) & (reference <= high))).all()
 
 
-def test_panels_show_what_the_finding_says_of_names_and_descriptions() -> None:
-    lifted = {
-        group.name.replace(" ", "_"): 0.06
-        if group.name.endswith(("Chen", "Nguyen"))
-        else 0.0
-        for group in load_topic("hiring").groups
+@pytest.fixture(scope="module")
+def lifted_surnames() -> Run:
+    """Applicants named Chen or Nguyen are hired more often, described as Black men less often."""
+    rates = {"Black_man": -0.12}
+    for group in load_topic("hiring").groups:
+        if group.name.endswith(("Chen", "Nguyen")):
+            rates[group.name.replace(" ", "_")] = 0.06
+    return hiring_run(**rates)
+
+
+@pytest.fixture(scope="module")
+def panel_marks(lifted_surnames: Run) -> list[Mark]:
+    return marks(leans_figure(summary_of(lifted_surnames).cells))
+
+
+def is_description(group: str) -> bool:
+    """Return whether applicants are described ("Black man"), not named ("Ashley Chen")."""
+    return group.endswith(("woman", "man"))
+
+
+def panel_of(figure_marks: list[Mark], kind: str) -> tuple[str, list[Mark]]:
+    """Return the title of a panel, and the marks from it to the next panel's title."""
+    titles = []
+    for name in ("First name", "Surname", "Description"):
+        titles.append(next(m for m in figure_marks if m.text.startswith(f"{name},")))
+    title = next(m for m in titles if m.text.startswith(f"{kind},"))
+    bottom = min((m.y for m in titles if m.y > title.y), default=math.inf)
+    return title.text, [m for m in figure_marks if title.y <= m.y < bottom]
+
+
+def checked_panel(
+    figure_marks: list[Mark], kind: str, expected: dict[str, float], spread: float
+) -> tuple[str, list[Mark]]:
+    """Check dots, in percentage points, and how far apart they are; return title and clear dots."""
+    title, panel = panel_of(figure_marks, kind)
+    points = axis(figure_marks, {"−10": -10, "0": 0, "+10": 10})
+    dots = dots_by_name(panel)
+    assert dots.keys() == expected.keys()
+    for name, dot in dots.items():
+        assert points(dot.x) == pytest.approx(expected[name], abs=0.15)
+    drawn = [points(dot.x) for dot in dots.values()]
+    assert max(drawn) - min(drawn) == pytest.approx(spread, abs=0.2)
+    clear_dots = [dot for dot in dots.values() if not dot.tip.endswith("not clear")]
+    assert all("--page" not in dot.ink for dot in clear_dots)
+    return title, clear_dots
+
+
+def shown_finding(run: Run) -> Finding:
+    """Return the finding on how people are shown."""
+    return next(finding for finding in run.findings if finding.kind == "shown")
+
+
+def shares_of_yes(run: Run) -> dict[str, float]:
+    """Return the mean share of the first category of each group."""
+    preferences = run.preferences
+    means = preferences.grid.mean(preferences.values)[:, 0]
+    return {
+        group: float(mean)
+        for group, mean in zip(preferences.groups, means, strict=True)
     }
-    run = hiring_run(**{**lifted, "Black_man": -0.12})
-    said = next(one for one in run.findings if one.kind == "shown")
-    found = marks(leans_figure(summary_of(run).cells))
-    kinds = {"First name": 4, "Surname": 8, "Description": 8}
-    titles = [next(m for m in found if m.text.startswith(f"{kind},")) for kind in kinds]
-    ends = [*(m.y for m in titles[1:]), 1e9]
-    p = run.preferences
-    groups = dict(zip(p.groups, p.grid.mean(p.values)[:, 0], strict=True))
-    for title, end, (kind, n) in zip(titles, ends, kinds.items(), strict=True):
-        part = [m for m in found if title.y <= m.y < end]
-        value = axis(found, {"−10": -10, "0": 0, "+10": 10})
-        dots = {m.tip.partition(":")[0]: m for m in part if m.tip}
-        assert len(dots) == n
-        shares = {
-            name: np.mean([v for g, v in groups.items() if name in (g, *g.split())])
-            if kind != "Description"
-            else groups[name]
-            for name in dots
-        }
-        single = kind == "Description"
-        mean = np.mean(list((groups if single else shares).values()))
-        of = "mean of all" if single else "average"
-        assert title.text.endswith(f"{of} {percent(float(mean))}")
-        for name, dot in dots.items():
-            assert value(dot.x) == pytest.approx(100 * (shares[name] - mean), abs=0.15)
-        drawn = [value(m.x) for m in dots.values()]
-        apart = said.numbers[f"{kind.lower()}s"].value
-        assert max(drawn) - min(drawn) == pytest.approx(apart, abs=0.2)
-        clear = [m for m in dots.values() if not m.tip.endswith("not clear")]
-        leans = [
-            one for one in run.leans if one.group in shares and one.category is not None
-        ]
-        assert len(clear) == (len(leans) if single else said.tally[f"{kind.lower()}s"])
-        assert all("--page" not in m.ink for m in clear)
+
+
+@pytest.mark.parametrize(
+    ("kind", "position", "number"), [("First name", 0, 4), ("Surname", 1, 8)]
+)
+def test_panels_of_names_show_means_over_their_bearers(
+    lifted_surnames: Run, panel_marks: list[Mark], kind: str, position: int, number: int
+) -> None:
+    shares_of_name: dict[str, list[float]] = {}
+    for group, share in shares_of_yes(lifted_surnames).items():
+        if not is_description(group):
+            shares_of_name.setdefault(group.split()[position], []).append(share)
+    means = {name: float(np.mean(shares)) for name, shares in shares_of_name.items()}
+    assert len(means) == number
+    average = float(np.mean(list(means.values())))
+    expected = {name: 100 * (mean - average) for name, mean in means.items()}
+    finding = shown_finding(lifted_surnames)
+    spread = finding.numbers[f"{kind.lower()}s"].value
+    title, clear_dots = checked_panel(panel_marks, kind, expected, spread)
+    assert title.endswith(f"average {percent(average)}")
+    assert len(clear_dots) == finding.tally[f"{kind.lower()}s"]
+
+
+def test_the_panel_of_descriptions_shows_distances_from_the_mean_of_all(
+    lifted_surnames: Run, panel_marks: list[Mark]
+) -> None:
+    shares = shares_of_yes(lifted_surnames)
+    mean = float(np.mean(list(shares.values())))
+    expected = {}
+    for group, share in shares.items():
+        if is_description(group):
+            expected[group] = 100 * (share - mean)
+    assert len(expected) == 8
+    spread = shown_finding(lifted_surnames).numbers["descriptions"].value
+    title, clear_dots = checked_panel(panel_marks, "Description", expected, spread)
+    assert title.endswith(f"mean of all {percent(mean)}")
+    clear_leans = [lean for lean in lifted_surnames.leans if lean.category is not None]
+    clear_descriptions = [lean for lean in clear_leans if is_description(lean.group)]
+    assert len(clear_dots) == len(clear_descriptions)
 
 
 def test_a_kind_with_a_clear_group_is_not_called_still() -> None:
@@ -253,28 +356,34 @@ def test_panels_only_where_people_are_shown_in_several_ways() -> None:
     assert not any("average " in text and "," in text for text in texts)
 
 
+def bars_of_strip(page: str) -> dict[str, list[float]]:
+    """Return, by its class, the left end and width of each bar of the first strip as shares."""
+    bars = re.findall(r'<i class="([bvrc])" style="([^"]+)"></i>', page)
+    places = {}
+    for kind, style in bars[:4]:
+        percentages = re.findall(r"(?:left|width):([\d.]+)%", style)
+        places[kind] = [float(percentage) / 100 for percentage in percentages]
+    return places
+
+
 def test_the_strip_stands_at_the_risks_of_the_run(even: Run) -> None:
     run = with_floor(even)
-    shown = present(strip(run))
-    page = render_report([run])
-    places = {
-        kind: tuple(
-            float(v) / 100 for v in re.findall(r"(?:left|width):([\d.]+)%", style)
-        )
-        for kind, style in re.findall(
-            r'<i class="([bvrc])" style="([^"]+)"></i>', page
-        )[:4]
-    }
-    R, floor = run.risks.R, present(run.record.floor).R
-    assert shown.ends == ("0: an even split", "1: always the same category of words")
-    assert places["b"] == pytest.approx((run.risks.R_bias.value,), abs=1e-4)
-    ends = (run.risks.R_bias.value, run.risks.R_volatility.value)
-    assert places["v"] == pytest.approx(ends, abs=1.1e-4)
-    for kind, e in (("r", R), ("c", floor)):
-        low, high = present(e.low), present(e.high)
-        assert places[kind] == pytest.approx((low, high - low), abs=1.1e-4)
-    size = next(f for f in run.findings if f.kind == "size")
-    assert size.numbers["R"].value == pytest.approx(sum(places["v"]), abs=2e-4)
+    assert present(strip(run)).ends == (
+        "0: an even split",
+        "1: always the same category of words",
+    )
+    bars = bars_of_strip(render_report([run]))
+    bias = run.risks.R_bias.value
+    volatility = run.risks.R_volatility.value
+    # Bias begins at 0, volatility where bias ends: together they are as wide as R.
+    assert bars["b"] == pytest.approx([bias], abs=1e-4)
+    assert bars["v"] == pytest.approx([bias, volatility], abs=1.1e-4)
+    for kind, estimate in (("r", run.risks.R), ("c", present(run.record.floor).R)):
+        low = present(estimate.low)
+        width = present(estimate.high) - low
+        assert bars[kind] == pytest.approx([low, width], abs=1.1e-4)
+    size = next(finding for finding in run.findings if finding.kind == "size")
+    assert size.numbers["R"].value == pytest.approx(sum(bars["v"]), abs=2e-4)
 
 
 @pytest.fixture(scope="module")
@@ -288,39 +397,57 @@ def three() -> list[Run]:
     ]
 
 
-def test_models_are_points_with_the_intervals_of_the_page(three: list[Run]) -> None:
+@pytest.mark.parametrize(
+    ("title", "measure"),
+    [
+        ("R discrimination", "R"),
+        ("Rᵇ bias", "R_bias"),
+        ("Rᵛ volatility", "R_volatility"),
+    ],
+)
+def test_models_stand_in_order_of_risk_at_their_values(
+    three: list[Run], model_marks: list[Mark], title: str, measure: str
+) -> None:
+    dots = [mark for mark in model_marks if mark.tip and f": {title} " in mark.tip]
+    by_risk = sorted(three, key=lambda run: run.risks.R.value, reverse=True)
+    assert [dot.tip.partition(":")[0] for dot in dots] == [run.model for run in by_risk]
+    # Places are values on some straight axis: a line through them leaves nothing over.
+    values = [getattr(run.risks, measure).value for run in by_risk]
+    places = [dot.x for dot in dots]
+    line = np.polyfit(values, places, 1)
+    assert np.polyval(line, values) == pytest.approx(places, abs=0.5)
+
+
+def test_every_risk_of_a_model_has_an_interval(model_marks: list[Mark]) -> None:
+    assert len(thick_lines(model_marks)) == 9  # three risks of three models
+
+
+@pytest.fixture(scope="module")
+def model_marks(three: list[Run]) -> list[Mark]:
     names = [run.model for run in three]
-    found = marks(risks_figure([with_floor(run) for run in three], names))
-    firsts = [m for m in found if m.tip and ": R discrimination" in m.tip]
-    order = sorted(range(3), key=lambda i: -three[i].risks.R.value)
-    assert [m.tip.partition(":")[0] for m in firsts] == [f"made/{i}" for i in order]
-    titles = ("R discrimination", "Rᵇ bias", "Rᵛ volatility")
-    for title, measure in zip(titles, ("R", "R_bias", "R_volatility"), strict=True):
-        panel = [m for m in found if m.tip and f": {title} " in m.tip]
-        values = [getattr(three[i].risks, measure).value for i in order]
-        slope = np.polyfit(values, [m.x for m in panel], 1)
-        assert np.polyval(slope, values) == pytest.approx([m.x for m in panel], abs=0.5)
-    assert (
-        len([m for m in found if m.seen.get("opacity") == "0.45" and m.tag == "path"])
-        == 9
-    )
+    return marks(risks_figure([with_floor(run) for run in three], names))
 
 
 def test_differences_stand_where_the_verdicts_say(three: list[Run]) -> None:
     compared = compare(*three)
-    found = marks(differences_figure(compared))
-    dots = {m.tip.partition(" (")[0]: m for m in found if m.tip}
-    zero = next(m.x for m in found if m.text == "0")
-    said = [f for f in comparison_findings(compared) if f.kind == "difference"]
-    pairs = [f for f in said if f.words["measure"] == "R"]
-    assert {f.sure for f in pairs} == {"clear", "unclear"}
-    for d, finding in zip(
-        [d for d in compared.overall if d.measure == "R"], pairs, strict=True
-    ):
+    differences = [d for d in compared.overall if d.measure == "R"]
+    findings = []
+    for finding in comparison_findings(compared):
+        if finding.kind == "difference" and finding.words["measure"] == "R":
+            findings.append(finding)
+    assert {finding.sure for finding in findings} == {"clear", "unclear"}
+
+    figure_marks = marks(differences_figure(compared))
+    zero = next(mark.x for mark in figure_marks if mark.text == "0")
+    dots = {mark.tip.partition(" (")[0]: mark for mark in figure_marks if mark.tip}
+    for difference, finding in zip(differences, findings, strict=True):
         value = finding.numbers["difference"].value
-        dot = dots[f"{d.a} minus {d.b}: R discrimination {value:+.3f}"]
-        assert abs(value) < 0.001 or (dot.x > zero) == (value > 0)
-        assert ("--page" in dot.ink) == (finding.sure == "unclear")
+        pair = f"{difference.a} minus {difference.b}"
+        dot = dots[f"{pair}: R discrimination {value:+.3f}"]
+        if abs(value) >= 0.001:
+            assert (dot.x > zero) == (value > 0)
+        hollow = "--page" in dot.ink
+        assert hollow == (finding.sure == "unclear")
 
 
 def test_several_models_open_with_what_the_riskiest_shows(three: list[Run]) -> None:
