@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 from tests.measure import plain_loops
 from tests.preferences import labelled, pair
 from tests.present import present
@@ -109,6 +110,50 @@ def test_values_add_up_and_lie_in_their_intervals(rng: np.random.Generator) -> N
             assert (bounds[good, 0] <= values[good]).all()
             assert (values[good] <= bounds[good, 1]).all()
         assert "NaN" not in json.dumps(report.to_dict())
+
+
+def exact_risks(*risks: float) -> FloatArray:
+    """[1,C,2]: the probabilities of one group whose contexts have these risks."""
+    return pair((1 + np.array([risks])) / 2)
+
+
+def test_of_three_contexts_the_log_odds_of_r_reach_twice_as_far_as_students() -> None:
+    """Without skewness, so that nothing else reaches further: 1 + 3/3 times t √(s²/3)."""
+    found = bracket(Evidence.of(read_preferences(exact_risks(0.38, 0.4, 0.42))))
+    reach = stats.t.ppf(0.975, 2) * 0.02 / math.sqrt(3)
+    log_odds = math.log(0.4 / 0.6) + 2 * reach / (0.4 * 0.6)
+    assert found.high[0, 0] == pytest.approx(1 / (1 + math.exp(-log_odds)))
+
+
+def test_near_0_the_upper_end_of_r_is_twice_the_stretched_reach_above_the_mean() -> (
+    None
+):
+    """The log odds of 0.02 would end at 0.76."""
+    found = bracket(Evidence.of(read_preferences(exact_risks(0.0, 0.02, 0.04))))
+    reach = stats.t.ppf(0.975, 2) * 0.02 / math.sqrt(3)
+    assert found.high[0, 0] == pytest.approx(0.02 + 2 * (2 * reach))
+
+
+def test_the_upper_end_of_swing_allows_for_the_lean_that_was_not_cross_fitted() -> None:
+    """Of clear leans of three categories it is that of J less the lean, and what the plug-in mean
+    of the lean is above the cross-fitted one: twice the half width of the bracket."""
+    p = np.random.default_rng(15).dirichlet([6, 4, 2], (6, 12))
+    found = bracket(Evidence.of(read_preferences(p, criterion="share")))
+    assert (found.low[1] > 0).all()
+    swing = interval_of_means(found.contributions[2], found.weights)
+    slack = 2 * found.half_width[1]
+    assert (slack[:6] > 0.001).all()
+    assert found.high[2, :6] == pytest.approx((swing.high + slack)[:6], abs=1e-9)
+
+
+def test_all_of_r_may_be_swing_where_the_lean_may_be_0(
+    rng: np.random.Generator,
+) -> None:
+    p = pair(rng.beta(5, 5, (10, 20)))
+    found = bracket(Evidence.of(read_preferences(p)))
+    without_lean = found.low[1] == 0
+    assert without_lean.any()
+    assert (found.high[2] == found.high[0])[without_lean].all()
 
 
 def test_invariants(rng: np.random.Generator) -> None:

@@ -89,6 +89,22 @@ def test_exact_probabilities_have_no_dice_and_a_word_topic_no_costs() -> None:
 
 
 @pytest.mark.parametrize(
+    ("points", "sign"), [(0.9, 0), (1.1, 1), (-0.9, 0), (-1.1, -1)]
+)
+def test_silence_that_changes_by_less_than_a_point_has_no_verdict(
+    points: float, sign: int
+) -> None:
+    """The same change in each of 20 contexts: there is no doubt of its sign."""
+    answers = world("probabilities").asked()
+    before = replace(answers, other=np.full((4, 20), 5.0))
+    after = replace(answers, other=np.full((4, 20), 5.0 + points))
+    silence = changes(before, after, groups=list("abcd")).silence
+    assert silence[""].change.value == pytest.approx(points)
+    assert silence[""].sign == sign
+    assert set(silence) == ({"", *"abcd"} if sign else {""})
+
+
+@pytest.mark.parametrize(
     ("lean", "gone"), [(0.0, True), (0.3, False), (0.7, False), (1.0, False)]
 )
 def test_a_lean_is_gone_where_most_of_it_is_and_nothing_clear_is_left(

@@ -13,6 +13,7 @@ from clinometer.errors import SettingsError
 from clinometer.measure import Estimate, compare, decompose, estimate_risks
 from clinometer.measure.components import Components, GroupPart
 from clinometer.measure.planning import (
+    SPREAD,
     Spread,
     contexts_for_precision,
     contexts_to_detect,
@@ -52,6 +53,11 @@ def test_a_planned_difference_is_found_as_often_as_planned() -> None:
         overall = compare(*two(rng, n, gap=0.05), seed=seed).overall
         hits += next(d.p for d in overall if d.measure == "R") <= 0.05  # type: ignore[operator]
     assert 0.65 <= hits / 100 <= 0.95
+
+
+def test_without_a_pilot_217_contexts_give_two_points() -> None:
+    """As docs/howto/how-many.md has it: (1.96 × 0.15 / 0.02)² = 216.1."""
+    assert contexts_for_precision(Spread(SPREAD, "a guess"), 0.02) == 217
 
 
 def test_the_formulas_are_each_others_inverse() -> None:

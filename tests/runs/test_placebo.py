@@ -11,11 +11,13 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.command import Clinometer
+from tests.preferences import labelled, pair
 from tests.present import present
 from tests.processes import kill
 
 import clinometer as cm
 from clinometer.errors import ClinometerError
+from clinometer.measure.placebo import placebo_of
 from clinometer.runs import Run
 from clinometer.runs.notes import notes
 from clinometer.runs.placebo import EditedQuestions
@@ -246,6 +248,25 @@ def test_cost_and_budget_count_the_edited_questions() -> None:
         for more in (True, False)
     )
     assert few == pytest.approx(many * 24 / 44, abs=1)
+
+
+@pytest.mark.parametrize(("contexts", "has_interval"), [(2, False), (3, True)])
+def test_two_contexts_have_a_ratio_without_an_interval(
+    contexts: int, has_interval: bool
+) -> None:
+    """Groups lie 0.2 apart and edits 0.1, in every context."""
+    moved = np.linspace(0.0, 0.1, contexts)
+    groups = labelled(pair(np.array([0.4 + moved, 0.6 + moved])))
+    edits = labelled(
+        pair(np.array([0.5 + moved, 0.6 + moved])),
+        labels={"context": list(groups.contexts)},
+    )
+    found = placebo_of(groups, edits, groups.grid.criterion, level=0.95, clusters=None)
+    assert found.ratio == pytest.approx(2.0)
+    assert (found.low is not None, found.high is not None) == (
+        has_interval,
+        has_interval,
+    )
 
 
 def test_groups_are_spread_over_the_list_and_every_edit_meets_every_context() -> None:

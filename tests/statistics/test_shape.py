@@ -47,6 +47,15 @@ def test_hill_by_hand_and_on_a_pareto_tail(rng: np.random.Generator) -> None:
     )  # too many for Shapiro and Wilk
 
 
+@pytest.mark.parametrize(("n", "k"), [(4, 2), (8, 2), (16, 4), (24, 4)])
+def test_the_tail_is_the_root_of_the_number_of_values_and_at_least_two(
+    n: int, k: int
+) -> None:
+    """k values of e above 1 have index 1; the smaller ones have no part in it."""
+    x = [*np.linspace(0.1, 1.0, n - k), *[math.e] * k]
+    assert distribution_characteristics(x).hill == pytest.approx(1.0)
+
+
 def test_few_or_equal_values_have_no_tests() -> None:
     few = distribution_characteristics([0.1, 0.2, 0.4])
     assert few.skewness is not None
