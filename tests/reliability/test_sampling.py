@@ -8,7 +8,11 @@ from scipy import stats
 from tests.present import loaded
 from tests.processes import ROOT
 
-from clinometer.reliability.sampling import SamplingDistribution, model_spread
+from clinometer.reliability.sampling import (
+    SamplingDistribution,
+    _distance_of_halves,
+    model_spread,
+)
 from clinometer.reliability.score import context_variance
 from clinometer.statistics.arrays import FloatArray
 
@@ -44,6 +48,28 @@ def test_versions_that_change_nothing_have_no_width() -> None:
     law = distribution(np.array([2.0]), np.full((1, 4), 2.0))
     assert [float(e[0]) for e in law.intervals(level=0.95)] == [0.0, 0.0]
     assert np.isnan(law.ranks(level=0.95).rank).all()
+
+
+@pytest.mark.filterwarnings("error")
+def test_halves_that_both_change_nothing_are_equally_large() -> None:
+    """The third of three versions alone changes something: it is in neither half, or in one."""
+    squares = np.array([[0.0, 0.0, 5.0]] * 200)
+    distances = _distance_of_halves(squares, np.random.default_rng(0))
+    assert set(distances) == {0.0, np.inf}
+    assert np.mean(distances == 0) == pytest.approx(1 / 3, abs=4 * 0.034)
+
+
+def test_statements_of_which_one_version_differs_leave_a_run_its_intervals() -> None:
+    rng = np.random.default_rng(0)
+    versions = 20.0 + rng.normal(size=(30, 20))
+    versions[:3] = np.nan
+    versions[:3, :3] = [20.0, 20.0, 21.0]
+    law = distribution(np.full(30, 20.0), versions)
+    low, high = law.intervals(level=0.95)
+    assert law.usable.all()
+    assert (low < law.mean).all()
+    assert (law.mean < high).all()
+    assert np.isfinite(high).all()
 
 
 @pytest.mark.parametrize("n", [4, 12, 20, 40])

@@ -190,9 +190,12 @@ def _distance_of_halves(squares: FloatArray, rng: np.random.Generator) -> FloatA
     is_second = (position >= half) & (position < 2 * half)
     first = np.where(position < half, squares, 0.0).sum(axis=1)
     second = np.where(is_second, squares, 0.0).sum(axis=1)
-    # A half that changes nothing is infinitely far.
+    # A half that changes nothing is infinitely far from one that does; two such halves are equal.
+    differ = first != second
     with np.errstate(divide="ignore"):
-        return np.asarray(np.abs(np.log(first) - np.log(second)))
+        log_first = np.log(first, out=np.zeros_like(first), where=differ)
+        log_second = np.log(second, out=np.zeros_like(second), where=differ)
+    return np.asarray(np.abs(log_first - log_second))
 
 
 def model_spread(tau: FloatArray, versions: FloatArray) -> float:
