@@ -75,31 +75,35 @@ def test_risks_of_preferences_within_bounds_lie_within_bounds(
 
 @pytest.mark.parametrize("reference", [None, "own", "group-mean"])
 @pytest.mark.parametrize("K", [2, 3])
-@pytest.mark.parametrize("scale", ["ratio:1", "ratio:2", "raw", "share", "points"])
+@pytest.mark.parametrize("criterion", ["ratio:1", "ratio:2", "raw", "share", "points"])
 def test_no_risk_moves_further_than_its_error(
-    K: int, scale: str, reference: str | None
+    K: int, criterion: str, reference: str | None
 ) -> None:
     """Random moves of a cell's preferences, each as far as is allowed."""
-    star: Any = RNG.dirichlet(np.full(K, 5.0)) if reference == "own" else reference
-    p, w, g = RNG.dirichlet(np.ones(K), (5, 8)), RNG.random(8), RNG.random(5)
-    how: Any = {
-        "context_weights": w,
-        "group_weights": g,
+    star: Any = reference
+    if reference == "own":
+        star = RNG.dirichlet(np.full(K, 5.0))
+    p = RNG.dirichlet(np.ones(K), (5, 8))
+    settings: Any = {
+        "context_weights": RNG.random(8),
+        "group_weights": RNG.random(5),
         "reference": star,
-        "criterion": scale,
+        "criterion": criterion,
+        "categories": [str(3 * y) for y in range(K)],
     }
-    how["categories"] = [str(3 * y) for y in range(K)]
-    off = RNG.uniform(0, 0.02, (5, 8))
-    error = risk_error(read_preferences(p, **how), off)
-    here = decompose(p, **how)
+    largest_moves = RNG.uniform(0, 0.02, (5, 8))
+    error = risk_error(read_preferences(p, **settings), largest_moves)
+    unmoved = decompose(p, **settings)
     for _ in range(50):
+        # Towards a random corner of the simplex, as far as allowed and not beyond it.
         corner = np.eye(K)[RNG.integers(K, size=(5, 8))]
-        far = np.abs(corner - p).max(axis=2)
-        q = p + (corner - p) * (off / far).clip(max=1)[..., None]
-        assert (np.abs(q - p).max(axis=2) <= off + 1e-15).all()
-        moved = decompose(q, **how)
-        assert abs(moved.R.value - here.R.value) <= error + 1e-12
-        assert abs(moved.R_bias.value - here.R_bias.value) <= error + 1e-12
+        distances = np.abs(corner - p).max(axis=2)
+        steps = (largest_moves / distances).clip(max=1)
+        q = p + (corner - p) * steps[..., None]
+        assert (np.abs(q - p).max(axis=2) <= largest_moves + 1e-15).all()
+        moved = decompose(q, **settings)
+        assert abs(moved.R.value - unmoved.R.value) <= error + 1e-12
+        assert abs(moved.R_bias.value - unmoved.R_bias.value) <= error + 1e-12
 
 
 def test_the_error_of_r_is_attained_with_two_categories() -> None:

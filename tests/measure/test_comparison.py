@@ -59,54 +59,66 @@ def test_differences_are_those_of_reports(
     rng: np.random.Generator, K: int, criterion: str, reference: str | None
 ) -> None:
     """Of models that are compared with the mean of their groups, each with its own."""
-    p, w, g = models(rng, K=K), rng.random(25), rng.random(4)
-    mask = rng.random((4, 25)) < 0.8
+    first, second = models(rng, K=K)
     settings: dict[str, Any] = {
-        "context_weights": w,
-        "group_weights": g,
+        "context_weights": rng.random(25),
+        "group_weights": rng.random(4),
         "criterion": criterion,
-        "mask": mask,
+        "mask": rng.random((4, 25)) < 0.8,
         "reference": reference,
     }
-    result = compare(*p, **settings)
-    a, b = (estimate_risks(part, **settings) for part in p)
-    grids = [read_preferences(part, **settings) for part in p]
+    result = compare(first, second, **settings)
+    first_report = estimate_risks(first, **settings)
+    second_report = estimate_risks(second, **settings)
+    first_grid = read_preferences(first, **settings)
+    second_grid = read_preferences(second, **settings)
     for d in result.overall:
         if d.measure in MEASURES:
-            expected = a.summary[d.measure].value - b.summary[d.measure].value
+            first_value = first_report.summary[d.measure].value
+            second_value = second_report.summary[d.measure].value
         else:
-            first, second = (unit_means(grid, [RISKS[d.measure]]) for grid in grids)
-            expected = first.means[0] - second.means[0]
-        assert d.value == pytest.approx(expected, abs=1e-12)
+            first_value = unit_means(first_grid, [RISKS[d.measure]]).means[0]
+            second_value = unit_means(second_grid, [RISKS[d.measure]]).means[0]
+        assert d.value == pytest.approx(first_value - second_value, abs=1e-12)
     for d in result.by_group:
         x = int(present(d.group))
-        expected = getattr(a, d.measure)[x] - getattr(b, d.measure)[x]
-        assert d.value == pytest.approx(expected, abs=1e-12)
+        first_value = getattr(first_report, d.measure)[x]
+        second_value = getattr(second_report, d.measure)[x]
+        assert d.value == pytest.approx(first_value - second_value, abs=1e-12)
 
 
-def test_the_p_value_of_r_follows_its_definition_with_weights_and_clusters(
-    rng: np.random.Generator,
-) -> None:
-    p, w, g = models(rng, K=3), rng.random(25), rng.random(4)
-    names = [str(i) for i in rng.integers(0, 9, 25)]
-    j = criterion(np.stack([stereotype(part) for part in p]), np.inf) / 2
-    per_context = np.einsum("x,xc->c", g / g.sum(), j[0] - j[1])
-    result = compare(*p, context_weights=w, group_weights=g)
-    assert result.overall[0].p == pytest.approx(flip_p(per_context, w), abs=1e-10)
+def test_p_values_follow_their_definition(rng: np.random.Generator) -> None:
+    p = models(rng, K=3)
+    context_weights = rng.random(25)
+    group_weights = rng.random(4)
+    clusters = np.array([str(i) for i in rng.integers(0, 9, 25)])
+    # J of every cell, as a share of the largest that there is with three categories: 2.
+    first_J, second_J = (criterion(stereotype(part), np.inf) / 2 for part in p)
+    differences = first_J - second_J
+    of_contexts = group_weights / group_weights.sum() @ differences
+    weights: dict[str, Any] = {
+        "context_weights": context_weights,
+        "group_weights": group_weights,
+    }
+
+    result = compare(*p, **weights)
+    overall_p = flip_p(of_contexts, context_weights)
+    assert result.overall[0].p == pytest.approx(overall_p, abs=1e-10)
     for x in range(4):
-        assert result.by_group[x].p == pytest.approx(
-            flip_p((j[0] - j[1])[x], w), abs=1e-10
-        )
-    clustered = compare(*p, context_weights=w, group_weights=g, clusters=names)
-    labels = sorted(set(names))
-    weight = np.array([w[np.array(names) == label].sum() for label in labels])
-    total = np.array(
-        [(w * per_context)[np.array(names) == label].sum() for label in labels]
-    )
-    assert clustered.overall[0].p == pytest.approx(
-        flip_p(total / weight, weight), abs=1e-10
-    )
-    assert clustered.n_clusters == len(labels)
+        group_p = flip_p(differences[x], context_weights)
+        assert result.by_group[x].p == pytest.approx(group_p, abs=1e-10)
+
+    clustered = compare(*p, **weights, clusters=clusters.tolist())
+    names = np.unique(clusters)
+    cluster_weights = []
+    cluster_means = []
+    for name in names:
+        w = np.where(clusters == name, context_weights, 0.0)
+        cluster_weights.append(w.sum())
+        cluster_means.append(w @ of_contexts / w.sum())
+    clustered_p = flip_p(np.array(cluster_means), np.array(cluster_weights))
+    assert clustered.overall[0].p == pytest.approx(clustered_p, abs=1e-10)
+    assert clustered.n_clusters == len(names)
 
 
 def test_overall_is_corrected_for_pairs_and_groups_by_holm(

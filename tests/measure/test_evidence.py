@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 
 import numpy as np
 import pytest
 from numpy.typing import ArrayLike
+from scipy import stats
 from tests.measure import plain_loops
 
 from clinometer.errors import SettingsError
 from clinometer.measure import read_preferences
 from clinometer.measure.evidence import Evidence, reply_counts, thin
+from clinometer.statistics.arrays import FloatArray
 
 
 @pytest.mark.parametrize("criterion", ["ratio", "share", "points"])
@@ -20,61 +21,69 @@ def test_units_are_weighted_means_of_their_contexts(
     rng: np.random.Generator, criterion: str
 ) -> None:
     """Loops over cells, three contexts a cluster, one cell missing."""
-    p, w, g = rng.dirichlet(np.ones(3), (4, 12)), rng.random(12), rng.random(4)
+    p = rng.dirichlet(np.ones(3), (4, 12))
+    context_weights = rng.random(12)
+    group_weights = rng.random(4)
     mask = np.ones((4, 12), bool)
     mask[1, 4] = False
     grid = read_preferences(
         p,
-        context_weights=w,
-        group_weights=g,
+        context_weights=context_weights,
+        group_weights=group_weights,
         mask=mask,
         criterion=criterion,
         categories=list("123"),
     )
-    labels = [c // 3 for c in range(12)]
-    found = Evidence.of(grid, clusters=labels)
-    for x, u in itertools.product(range(4), range(4)):
-        cells = [c for c in range(12) if labels[c] == u and mask[x, c]]
-        total = math.fsum(w[c] for c in cells)
-        every = math.fsum(w[c] for c in range(12) if mask[x, c])
-        assert found.weights[u, x] == pytest.approx(total / every)
-        s = [[(v * 3 - 1) / 2 if criterion == "ratio" else v - 1 / 3 for v in p[x, c]]
-             for c in cells]  # fmt: skip
-        for y in range(3):
-            mean = (
-                math.fsum(w[c] * row[y] for c, row in zip(cells, s, strict=True))
-                / total
-            )
-            assert found.s[u, x, y] == pytest.approx(mean)
-        J = math.fsum(
-            w[c] * plain_loops.criterion_of(row, math.inf, criterion)
-            for c, row in zip(cells, s, strict=True)
-        )
-        assert found.high[u, x] == pytest.approx(J / total)
-    assert not found.sampled
-    values, weights = found.with_whole(found.high), found.weights_with_whole
-    by_group = (found.weights * found.high).sum(axis=0)
-    assert (weights * values).sum(axis=0)[-1] == pytest.approx(by_group @ (g / g.sum()))
+    evidence = Evidence.of(grid, clusters=[c // 3 for c in range(12)])
+    assert not evidence.sampled
+
+    for x in range(4):
+        w = [context_weights[c] if mask[x, c] else 0.0 for c in range(12)]
+        s = [stereotype_of(p[x, c], criterion) for c in range(12)]
+        J = [plain_loops.criterion_of(row, math.inf, criterion) for row in s]
+        for unit in range(4):
+            contexts = range(3 * unit, 3 * unit + 3)
+            total = math.fsum(w[c] for c in contexts)
+            assert evidence.weights[unit, x] == pytest.approx(total / math.fsum(w))
+            for y in range(3):
+                mean = math.fsum(w[c] * s[c][y] for c in contexts) / total
+                assert evidence.s[unit, x, y] == pytest.approx(mean)
+            mean_J = math.fsum(w[c] * J[c] for c in contexts) / total
+            assert evidence.high[unit, x] == pytest.approx(mean_J)
+
+    # The last column is of all groups: the mean over groups, by their weights.
+    group_means = (evidence.weights * evidence.high).sum(axis=0)
+    whole = group_means @ group_weights / group_weights.sum()
+    columns = evidence.weights_with_whole * evidence.with_whole(evidence.high)
+    assert columns.sum(axis=0)[-1] == pytest.approx(whole)
+
+
+def stereotype_of(p: FloatArray, criterion: str) -> list[float]:
+    """Return s of one cell of three categories: p / (1/3) - 1, of at most 2, or p - 1/3."""
+    if criterion == "ratio":
+        return [(3 * float(v) - 1) / 2 for v in p]
+    return [float(v) - 1 / 3 for v in p]
 
 
 @pytest.mark.parametrize("n", [2, 3, 5])
 def test_replies_bracket_j_of_a_cell_on_average(n: int) -> None:
     """Over all outcomes of n replies with probabilities (0.5, 0.3, 0.2), enumerated."""
-    p, star = np.array([0.5, 0.3, 0.2]), 1 / 3
-    truth = max(p - star) * 3 / 2
-    cells, mass = [], []
-    for a in range(n + 1):
-        for b in range(n + 1 - a):
-            counts = [a, b, n - a - b]
-            ways = math.factorial(n) / math.prod(math.factorial(k) for k in counts)
-            cells.append(np.array(counts) / n)
-            mass.append(ways * math.prod(q**k for q, k in zip(p, counts, strict=True)))
-    often = np.repeat(
-        np.array(cells)[:, None], 40, axis=1
-    )  # the splits of a cell are random
-    found = Evidence.of(read_preferences(often), samples=n)
-    low, high = (part.mean(axis=0) @ np.array(mass) for part in (found.low, found.high))
-    assert low <= truth + 0.01 <= high
+    p = (0.5, 0.3, 0.2)
+    # J is the largest of (p / (1/3) - 1) / 2, that is 3/2 (0.5 - 1/3).
+    J = 3 / 2 * (0.5 - 1 / 3)
+    outcomes = []
+    probabilities = []
+    for first in range(n + 1):
+        for second in range(n + 1 - first):
+            counts = (first, second, n - first - second)
+            outcomes.append(np.array(counts) / n)
+            probabilities.append(stats.multinomial.pmf(counts, n, p))
+    # The splits of a cell are random: each outcome is met in 40 contexts.
+    cells = np.repeat(np.array(outcomes)[:, None], 40, axis=1)
+    evidence = Evidence.of(read_preferences(cells), samples=n)
+    low = evidence.low.mean(axis=0) @ np.array(probabilities)
+    high = evidence.high.mean(axis=0) @ np.array(probabilities)
+    assert low <= J + 0.01 <= high
     assert low < high
 
 

@@ -240,30 +240,37 @@ def test_level_means_match_pairs_of_units_with_each_unit_left_out(seed: int) -> 
         assert value == pytest.approx(expected, abs=1e-10)
 
 
+@pytest.mark.parametrize("left_out", [None, 0, 5])
 @given(seed=st.integers(0, 5_000))
-def test_total_and_unit_means_match_loops(seed: int) -> None:
+def test_total_and_unit_means_match_loops(left_out: int | None, seed: int) -> None:
     grid, p, w_c, mask, w_x = made(seed)
-    units = np.repeat(np.arange(8), 3)
-    moments = Moments.of(grid, units)
     K = p.shape[2]
-    for left_out in (None, 0, 5):
-        total = means = 0.0
-        for x in range(len(p)):
-            rows = [c for c in range(24) if mask[x, c] and units[c] != left_out]
-            whole = math.fsum(w_c[c] for c in rows)
-            total += w_x[x] * math.fsum(
-                w_c[c] / whole * math.fsum((K * v - 1) ** 2 for v in p[x, c])
-                for c in rows
-            )
-            for unit in range(8):
-                here = [c for c in rows if units[c] == unit]
-                mass = math.fsum(w_c[c] for c in here)
-                for y in range(K):
-                    mean = math.fsum(w_c[c] * (K * p[x, c, y] - 1) for c in here)
-                    means += w_x[x] * (mean**2 / mass / whole if here else 0.0)
-        found = moments.unit_means(np.arange(24)), moments.unit_means(units)
-        at = 0 if left_out is None else 1 + left_out
-        assert [float(f[at]) for f in found] == pytest.approx([total, means], abs=1e-10)
+    units = np.repeat(np.arange(8), 3)
+    contexts = [c for c in range(24) if units[c] != left_out]
+    total = 0.0
+    unit_means = 0.0
+    for x in range(len(p)):
+        s = K * p[x] - 1
+        w = np.where(mask[x], w_c, 0.0)
+        whole = math.fsum(w[c] for c in contexts)
+        for c in contexts:
+            total += w_x[x] * w[c] / whole * math.fsum(v**2 for v in s[c])
+        for unit in range(8):
+            of_unit = [c for c in contexts if units[c] == unit]
+            mass = math.fsum(w[c] for c in of_unit)
+            if mass == 0:
+                continue
+            for y in range(K):
+                mean = math.fsum(w[c] * s[c, y] for c in of_unit) / mass
+                unit_means += w_x[x] * mass / whole * mean**2
+
+    moments = Moments.of(grid, units)
+    row = 0 if left_out is None else 1 + left_out
+    each_context_a_level = np.arange(24)
+    assert moments.unit_means(each_context_a_level)[row] == pytest.approx(
+        total, abs=1e-10
+    )
+    assert moments.unit_means(units)[row] == pytest.approx(unit_means, abs=1e-10)
 
 
 def test_a_level_in_one_unit_takes_the_noise_of_the_others() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import math
 from typing import Any
@@ -42,32 +41,37 @@ def ends(report: RiskReport) -> FloatArray:
 
 
 @pytest.mark.parametrize("criterion", ["ratio", "share", "points"])
-def test_the_lower_end_is_cross_fitted_and_the_upper_one_plugged_in(
+def test_the_bracket_of_bias_is_plug_in_and_cross_fit(
     rng: np.random.Generator, criterion: str
 ) -> None:
     """Loops over splits of its own: a third measures along what two thirds choose."""
-    p, w = rng.dirichlet(np.ones(3), (4, 12)), rng.random(12)
+    p = rng.dirichlet(np.ones(3), (4, 12))
+    w = rng.random(12)
     w /= w.sum()
     grid = read_preferences(
         p, context_weights=w, criterion=criterion, categories=list("123")
     )
-    found = bracket(Evidence.of(grid))
-    s = (3 * p - 1) / 2 if criterion == "ratio" else p - 1 / 3
     J = grid.criterion
-    plain = [float(J(sum(w[c] * s[x, c] for c in range(12)))) for x in range(4)]
-    assert found.plug_in[1] == pytest.approx([*plain, np.mean(plain)])
-    crossed = np.zeros(4)
+    estimate = bracket(Evidence.of(grid))
+    s = (3 * p - 1) / 2 if criterion == "ratio" else p - 1 / 3
+
+    plug_in = [float(J(w @ s[x])) for x in range(4)]
+    assert estimate.plug_in[1] == pytest.approx([*plug_in, np.mean(plug_in)])
+
+    cross_fit = np.zeros(4)
     for _ in range(1500):
         order = rng.permutation(12)
-        for x, part in itertools.product(range(4), range(3)):
-            second = order[4 * part : 4 * part + 4]
-            first = [c for c in range(12) if c not in second]
-            chosen = J.gradient(sum(w[c] * s[x, c] for c in first))
-            crossed[x] += float(chosen @ sum(w[c] * s[x, c] for c in second)) / 1500
-    middle = [
-        max((a + min(b, a)) / 2, a / 2) for a, b in zip(plain, crossed, strict=True)
-    ]
-    assert found.value[1, :4] == pytest.approx(middle, abs=0.02)
+        for x in range(4):
+            for part in range(3):
+                third = order[4 * part : 4 * part + 4]
+                two_thirds = np.setdiff1d(order, third)
+                direction = J.gradient(w[two_thirds] @ s[x, two_thirds])
+                cross_fit[x] += float(direction @ (w[third] @ s[x, third])) / 1500
+    for x in range(4):
+        low = min(plug_in[x], cross_fit[x])
+        # The middle of the bracket, whose lower end is at least 0.
+        middle = max((plug_in[x] + low) / 2, plug_in[x] / 2)
+        assert estimate.value[1, x] == pytest.approx(middle, abs=0.02)
 
 
 def test_at_parity_the_lower_end_is_below_0_and_the_value_half_the_plug_in() -> None:
@@ -202,27 +206,40 @@ def test_clusters_widen_the_interval_of_repeated_contexts(
     assert np.ptp(ends(naive)[0]) < 0.6 * np.ptp(ends(honest)[0])
 
 
-def test_degenerate_input() -> None:
-    one = estimate_risks([[0.7, 0.3]])
-    assert one.R.low is None
-    assert one.R.value == pytest.approx(0.4)
-    heavy = estimate_risks([[0.7, 0.3], [0.2, 0.8]], context_weights=[1, 0])
-    assert heavy.R.low is None
-    same = estimate_risks(pair(np.full((3, 36), 0.7)))
-    assert ends(same) == pytest.approx(
-        np.array([[0.4, 0.4], [0.4, 0.4], [0, 0]]), abs=1e-6
-    )
+def test_a_single_context_has_a_value_and_no_interval() -> None:
+    single = estimate_risks([[0.7, 0.3]])
+    assert single.R.low is None
+    assert single.R.value == pytest.approx(0.4)  # 2 · 0.7 - 1
+    single_of_weight = estimate_risks([[0.7, 0.3], [0.2, 0.8]], context_weights=[1, 0])
+    assert single_of_weight.R.low is None
+
+
+def test_many_contexts_that_agree_have_an_interval_of_no_width() -> None:
+    leaning = estimate_risks(pair(np.full((3, 36), 0.7)))
+    expected = np.array([[0.4, 0.4], [0.4, 0.4], [0, 0]])  # R, bias, volatility
+    assert ends(leaning) == pytest.approx(expected, abs=1e-6)
     parity = estimate_risks(pair(np.full((3, 36), 0.5)))
     assert ends(parity) == pytest.approx(0)
-    few = estimate_risks(pair(np.full((3, 6), 0.7)))
-    assert {getattr(few, name).low for name in MEASURES} == {None}
-    assert np.isnan(present(few.intervals).r_bias).all()
-    assert "30 effective" in present(few.R.note)
-    assert estimate_risks(pair(np.array([[0.7, 0.2, 0.6]]))).R.low is not None
-    two = estimate_risks(pair(np.array([[0.7, 0.2]])))
-    assert (two.R.low, two.R.note) == (
-        None, "these are too few contexts to tell; 3 effective ones would do"
-    )  # fmt: skip
+
+
+def test_six_contexts_that_agree_have_no_interval() -> None:
+    report = estimate_risks(pair(np.full((3, 6), 0.7)))
+    for name in MEASURES:
+        assert getattr(report, name).low is None
+    assert np.isnan(present(report.intervals).r_bias).all()
+    assert "30 effective" in present(report.R.note)
+
+
+def test_three_contexts_that_differ_suffice_for_an_interval() -> None:
+    three_contexts = estimate_risks(pair(np.array([[0.7, 0.2, 0.6]])))
+    assert three_contexts.R.low is not None
+    two_contexts = estimate_risks(pair(np.array([[0.7, 0.2]])))
+    assert two_contexts.R.low is None
+    note = "these are too few contexts to tell; 3 effective ones would do"
+    assert two_contexts.R.note == note
+
+
+def test_preferences_without_a_cell_are_refused() -> None:
     with pytest.raises(SettingsError, match="nothing to average"):
         estimate_risks(pair(np.full((1, 3), 0.5)), mask=[[False] * 3])
 
@@ -279,34 +296,35 @@ def test_replies_of_a_model_that_treats_everyone_alike_leave_0_possible(m: int) 
     assert plain == 60
 
 
-@pytest.mark.parametrize("share", [0.003, 0.01, 0.15, 0.5])
-def test_replies_that_cannot_be_read_at_random_move_no_number_beyond_its_interval(
-    share: float,
-) -> None:
+@pytest.mark.parametrize("unread", [0.003, 0.01, 0.15, 0.5])
+def test_unread_replies_stay_within_intervals(unread: float) -> None:
     """One reply of 360, 1 %, 15 % and half of them; three replies a cell, so that some cells keep
     one, and some none. No comparison with all of the replies is clear."""
     rng = np.random.default_rng(5)
-    shape, m = (6, 20), 3
-    counts = np.round(asked(rng, m, 0.0, shape) * m).astype(int)
-    each = np.stack([np.arange(m) < counts[..., None]] * 1)[0]
-    kept = rng.random(each.shape) >= share
-    if share < 0.01:
-        kept[:] = True
-        kept[0, 0, 0] = False
-    n = kept.sum(axis=-1)
+    shape = (6, 20)
+    counts = np.round(asked(rng, 3, 0.0, shape) * 3).astype(int)
+    is_up = np.arange(3) < counts[..., None]  # of each of the three replies
+    is_read = rng.random(is_up.shape) >= unread
+    if unread < 0.01:
+        is_read[:] = True
+        is_read[0, 0, 0] = False
+    replies_read = is_read.sum(axis=-1)
     with np.errstate(invalid="ignore"):
-        up = (each & kept).sum(axis=-1) / n
-    both = {"reference": "group-mean", "criterion": "share"}
-    whole = labelled(pair(counts / m), answers=np.full(shape, float(m)), **both)
-    part = labelled(pair(up), answers=n.astype(float), **both)
-    a, b = whole.estimate(), part.estimate()
+        share_up = (is_up & is_read).sum(axis=-1) / replies_read
+
+    settings = {"reference": "group-mean", "criterion": "share"}
+    whole = labelled(pair(counts / 3), answers=np.full(shape, 3.0), **settings)
+    part = labelled(pair(share_up), answers=replies_read.astype(float), **settings)
+    whole_report = whole.estimate()
+    part_report = part.estimate()
     for name in MEASURES:
-        one, other = getattr(a, name), getattr(b, name)
-        assert other.low <= one.value <= other.high
-        if share < 0.1:
-            assert one.low <= other.value <= one.high
-    found = compare_runs(whole, part)
-    assert all(d.clear_sign(0.95) == 0 for d in found.overall)
+        of_whole = getattr(whole_report, name)
+        of_part = getattr(part_report, name)
+        assert of_part.low <= of_whole.value <= of_part.high
+        if unread < 0.1:
+            assert of_whole.low <= of_part.value <= of_whole.high
+    for difference in compare_runs(whole, part).overall:
+        assert difference.clear_sign(0.95) == 0
 
 
 def test_one_reply_a_cell_leaves_r_between_the_lean_and_what_is_seen() -> None:
@@ -360,27 +378,33 @@ def slow_split(
 @given(seed=st.integers(0, 10_000))
 def test_the_split_matches_plain_loops_and_keeps_its_bounds(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    X, C, K = rng.integers(2, 6), rng.integers(1, 8), rng.integers(2, 5)
+    X = rng.integers(2, 6)
+    C = rng.integers(1, 8)
+    K = rng.integers(2, 5)
     p = rng.dirichlet(np.ones(K), (X, C))
-    w_c, w_x = rng.random(C) + 0.1, rng.random(X) + 0.1
+    w_c = rng.random(C) + 0.1
+    w_x = rng.random(X) + 0.1
     star = rng.dirichlet(np.full(K, 5.0)) * 0.9 + 0.1 / K
     mask = rng.random((X, C)) < 0.8
     mask[:, 0] = True
-    norm, raw = float(rng.choice([1.0, 2.0, np.inf])), bool(rng.random() < 0.5)
-    how: dict[str, Any] = {
-        "context_weights": w_c, "group_weights": w_x, "reference": star, "mask": mask,
-        "criterion": f"{'raw' if raw else 'ratio'}:{norm}",
-    }  # fmt: skip
-    found = {
-        name: e.value for name, e in mean_risks(read_preferences(p, **how)).items()
+    norm = float(rng.choice([1.0, 2.0, np.inf]))
+    raw = bool(rng.random() < 0.5)
+    scale = "raw" if raw else "ratio"
+    settings: dict[str, Any] = {
+        "context_weights": w_c,
+        "group_weights": w_x,
+        "reference": star,
+        "mask": mask,
+        "criterion": f"{scale}:{norm}",
     }
-    expected = slow_split(
-        p, w_c=w_c, w_x=w_x, star=star, norm=norm, mask=mask, raw=raw,
-    )  # fmt: skip
-    assert (found["R_shared"], found["R_between"]) == pytest.approx(expected, abs=1e-12)
-    whole = decompose(p, **how).R.value
-    assert found["R_shared"] <= whole + 1e-12
-    assert whole <= found["R_shared"] + found["R_between"] + 1e-12
+    risks = mean_risks(read_preferences(p, **settings))
+    shared = risks["R_shared"].value
+    between = risks["R_between"].value
+    expected = slow_split(p, w_c=w_c, w_x=w_x, star=star, norm=norm, mask=mask, raw=raw)
+    assert (shared, between) == pytest.approx(expected, abs=1e-12)
+    R = decompose(p, **settings).R.value
+    assert shared <= R + 1e-12
+    assert shared + between + 1e-12 >= R
 
 
 def test_a_lean_of_all_groups_and_one_of_half_of_them_are_told_apart(

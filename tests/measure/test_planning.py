@@ -88,29 +88,51 @@ def test_a_plan_needs_intervals() -> None:
         Spread.of_report(decompose([[0.6, 0.4], [0.3, 0.7]]))
 
 
-def test_replies_lower_dice_and_contexts_lower_both() -> None:
-    """By hand: (1.96 + 0.84)² (0.04 + 0.5/m) / 0.2², with two groups half of the dice."""
+def made_components() -> Components:
+    """Return a pilot whose two groups have half of the dice each: 0.04 + 0.5 / m with m replies."""
     groups = tuple(GroupPart(name, (0.0,), None, None, None) for name in "ab")
-    pilot = Components(
+    return Components(
         Estimate(0.0), Estimate(0.04), Estimate(1.0), 1.0, groups, 17, 5.0
     )
-    found = {plan.replies: plan for plan in plan_replies(pilot, find=0.2)}
-    assert found[1].contexts == math.ceil(7.849 * 0.54 / 0.04)
-    assert found[10].requests == 2 * 10 * found[10].contexts
-    back = {
-        plan.replies: plan for plan in plan_replies(pilot, requests=found[10].requests)
+
+
+SQUARED_QUANTILES = 7.849
+"""(1.96 + 0.84)², for 95 % confidence and 80 % power."""
+
+
+def test_a_plan_of_replies_by_hand() -> None:
+    plans = {plan.replies: plan for plan in plan_replies(made_components(), find=0.2)}
+    # Of one reply a context: (0.04 + 0.5 / 1) / 0.2² times the squared quantiles.
+    assert plans[1].contexts == math.ceil(SQUARED_QUANTILES * 0.54 / 0.04)
+    assert plans[10].requests == 2 * 10 * plans[10].contexts  # two groups
+
+
+def test_a_plan_by_requests_inverts_a_plan_by_difference() -> None:
+    pilot = made_components()
+    by_difference = {plan.replies: plan for plan in plan_replies(pilot, find=0.2)}
+    requests = by_difference[10].requests
+    by_requests = {
+        plan.replies: plan for plan in plan_replies(pilot, requests=requests)
     }
-    assert back[10].contexts == found[10].contexts
-    assert back[10].finds == pytest.approx(0.2, abs=0.01)
-    two = {plan.replies: plan for plan in plan_replies(pilot, pilot, find=0.2)}
-    assert two[1].contexts == math.ceil(2 * 7.849 * 0.54 / 0.04)
-    assert two[1].requests == 2 * 2 * two[1].contexts
-    with pytest.raises(
-        SettingsError, match="at least 8, two contexts for each group, found 7"
-    ):
+    assert by_requests[10].contexts == by_difference[10].contexts
+    assert by_requests[10].finds == pytest.approx(0.2, abs=0.01)
+
+
+def test_a_plan_for_two_models_doubles_the_variance_and_the_requests() -> None:
+    pilot = made_components()
+    plans = {plan.replies: plan for plan in plan_replies(pilot, pilot, find=0.2)}
+    assert plans[1].contexts == math.ceil(2 * SQUARED_QUANTILES * 0.54 / 0.04)
+    assert plans[1].requests == 2 * 2 * plans[1].contexts  # two models of two groups
+
+
+def test_plans_that_cannot_be_made_are_refused() -> None:
+    pilot = made_components()
+    too_few = "at least 8, two contexts for each group, found 7"
+    with pytest.raises(SettingsError, match=too_few):
         plan_replies(pilot, pilot, requests=7)
-    others = replace(pilot, groups=(groups[0], replace(groups[1], group="c")))
+    first_group, second_group = pilot.groups
+    renamed = replace(pilot, groups=(first_group, replace(second_group, group="c")))
     with pytest.raises(SettingsError, match="the same groups"):
-        plan_replies(pilot, others, find=0.2)
+        plan_replies(pilot, renamed, find=0.2)
     with pytest.raises(SettingsError, match="repeated replies"):
         plan_replies(replace(pilot, dice=None), find=0.2)

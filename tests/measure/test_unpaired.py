@@ -55,39 +55,57 @@ def overall(found: Comparison) -> FloatArray:
     )
 
 
-def joined(one: Sequence[float], two: Sequence[float]) -> list[float]:
-    """Difference and interval from two of (value, low, high)."""
-    gap = one[0] - two[0]
-    down, up = (
-        math.hypot(one[0] - one[1], two[2] - two[0]),
-        math.hypot(one[2] - one[0], two[0] - two[1]),
-    )
-    return [gap, gap - down, gap + up]
+def joined(a: Sequence[float], b: Sequence[float]) -> list[float]:
+    """Return a - b with its interval, from value, low and high of both: a - b is as low as a is
+    low and b high, and the two lengths are added like those of independent errors."""
+    a_value, a_low, a_high = a
+    b_value, b_low, b_high = b
+    difference = a_value - b_value
+    length_down = math.hypot(a_value - a_low, b_high - b_value)
+    length_up = math.hypot(a_high - a_value, b_value - b_low)
+    return [difference, difference - length_down, difference + length_up]
 
 
-def test_the_intervals_of_both_audits_are_joined() -> None:
-    a, b = asked("a", 60, 1, lean=0.1), asked("b", 25, 2)
-    found = apart(a, b)
-    reports = [
-        estimate_risks(m.values, context_weights=m.context_weights) for m in (a, b)
-    ]
-    for row, name in zip(overall(found), MEASURES, strict=True):
-        both = [getattr(report, name) for report in reports]
-        ends = [(e.value, present(e.low), present(e.high)) for e in both]
-        assert row == pytest.approx(joined(*ends), abs=1e-9)
+def test_intervals_of_both_audits_are_joined() -> None:
+    a = asked("a", 60, 1, lean=0.1)
+    b = asked("b", 25, 2)
+    differences = overall(apart(a, b))
+    a_report = estimate_risks(a.values, context_weights=a.context_weights)
+    b_report = estimate_risks(b.values, context_weights=b.context_weights)
+    for difference, measure in zip(differences, MEASURES, strict=True):
+        a_estimate = getattr(a_report, measure)
+        b_estimate = getattr(b_report, measure)
+        expected = joined(value_and_ends(a_estimate), value_and_ends(b_estimate))
+        assert difference == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize("measure", ["r", "r_bias", "r_volatility"])
+def test_intervals_of_each_group_are_joined(measure: str) -> None:
+    a = asked("a", 60, 1, lean=0.1)
+    b = asked("b", 25, 2)
+    differences = {d.group: d for d in apart(a, b).by_group if d.measure == measure}
+    a_rows = group_rows(a, measure)
+    b_rows = group_rows(b, measure)
+    compared_groups = 0
     for x, group in enumerate(a.grid.groups):
-        for measure in ("r", "r_bias", "r_volatility"):
-            ends = [
-                (getattr(r, measure)[x], *getattr(present(r.intervals), measure)[x])
-                for r in reports
-            ]
-            if np.isnan(ends).any():  # contexts that agree
-                continue
-            (d,) = (
-                d for d in found.by_group if (d.group, d.measure) == (group, measure)
-            )
-            row = np.array([present(v) for v in (d.value, d.low, d.high)])
-            assert row == pytest.approx(joined(*ends), abs=1e-9)
+        if np.isnan([a_rows[x], b_rows[x]]).any():  # contexts that agree
+            continue
+        expected = joined(a_rows[x], b_rows[x])
+        assert value_and_ends(differences[group]) == pytest.approx(expected, abs=1e-9)
+        compared_groups += 1
+    assert compared_groups
+
+
+def value_and_ends(estimate: Any) -> list[float]:
+    return [present(v) for v in (estimate.value, estimate.low, estimate.high)]
+
+
+def group_rows(model: Preferences, measure: str) -> list[list[float]]:
+    """Return value, low and high of a measure for each group of a model."""
+    report = estimate_risks(model.values, context_weights=model.context_weights)
+    values = getattr(report, measure)
+    bounds = getattr(present(report.intervals), measure)
+    return [[v, low, high] for v, (low, high) in zip(values, bounds, strict=True)]
 
 
 def test_p_is_below_one_minus_level_exactly_when_the_interval_excludes_0() -> None:
@@ -104,33 +122,44 @@ def test_p_is_below_one_minus_level_exactly_when_the_interval_excludes_0() -> No
 
 def test_for_many_even_contexts_r_is_welchs_test() -> None:
     rng = np.random.default_rng(3)
-    p = [
-        0.5 + 0.5 * np.tanh(0.6 + 0.2 * rng.standard_normal((1, n))) for n in (900, 400)
-    ]
-    models = [
-        labelled(pair(q), contexts=tuple(f"{i} {c}" for c in range(q.size)))
-        for i, q in enumerate(p)
-    ]
-    (r,) = (d for d in apart(*models).overall if d.measure == "R")
-    expected = stats.ttest_ind(*(np.abs(2 * q[0] - 1) for q in p), equal_var=False)
-    assert r.p == pytest.approx(expected.pvalue, rel=0.05)
-    mean = [float(np.abs(2 * q - 1).mean()) for q in p]
-    assert r.value == pytest.approx(mean[0] - mean[1])
+    a_stereotypes = np.tanh(0.6 + 0.2 * rng.standard_normal((1, 900)))
+    b_stereotypes = np.tanh(0.6 + 0.2 * rng.standard_normal((1, 400)))
+    a = labelled(
+        pair((1 + a_stereotypes) / 2), contexts=tuple(f"a {c}" for c in range(900))
+    )
+    b = labelled(
+        pair((1 + b_stereotypes) / 2), contexts=tuple(f"b {c}" for c in range(400))
+    )
+    (R,) = (d for d in apart(a, b).overall if d.measure == "R")
+    # One group: J of a context is the absolute stereotype.
+    a_J = np.abs(a_stereotypes[0])
+    b_J = np.abs(b_stereotypes[0])
+    welch = stats.ttest_ind(a_J, b_J, equal_var=False)
+    assert R.p == pytest.approx(welch.pvalue, rel=0.05)
+    assert R.value == pytest.approx(float(a_J.mean() - b_J.mean()))
 
 
-def test_shared_contexts_narrow_the_interval_and_the_same_answers_differ_by_nothing() -> (
-    None
-):
-    a, b = asked("a", 60, 1), asked("b", 60, 1, lean=0.05, contexts="a")
-    other = overall(apart(a, asked("b", 60, 1, lean=0.05)))
-    together = overall(apart(a, b))
-    assert ((together[:, 2] - together[:, 1]) < 0.7 * (other[:, 2] - other[:, 1])).all()
+def test_shared_contexts_narrow_the_interval() -> None:
+    a = asked("a", 60, 1)
+    b = asked("b", 60, 1, lean=0.05, contexts="a")
+    b_elsewhere = asked("b", 60, 1, lean=0.05)
+    shared_widths = widths(apart(a, b))
+    assert (shared_widths < 0.7 * widths(apart(a, b_elsewhere))).all()
     paired = compare(a.values, b.values, context_weights=a.context_weights)
-    width = present(paired.overall[0].high) - present(paired.overall[0].low)
-    assert together[0, 2] - together[0, 1] == pytest.approx(width, rel=0.5)
-    same = apart(a, a)
-    assert {d.p for d in (*same.overall, *same.by_group)} == {1.0}
-    assert {d.value for d in same.overall} == {0.0}
+    assert shared_widths[0] == pytest.approx(widths(paired)[0], rel=0.5)
+
+
+def widths(comparison: Comparison) -> FloatArray:
+    """Return how wide the intervals of R, bias and volatility are."""
+    ends = [(present(d.low), present(d.high)) for d in comparison.overall]
+    return np.array([high - low for low, high in ends])
+
+
+def test_the_same_answers_differ_by_nothing() -> None:
+    a = asked("a", 60, 1)
+    comparison = apart(a, a)
+    assert {d.p for d in (*comparison.overall, *comparison.by_group)} == {1.0}
+    assert {d.value for d in comparison.overall} == {0.0}
 
 
 def test_clusters_and_sizes_are_reported() -> None:
