@@ -88,22 +88,22 @@ def test_what_an_interval_says_about_a_margin(
 
 def test_the_decision_rests_on_the_interval_of_compare(empty: Run) -> None:
     run, baseline = planted(empty, np.random.default_rng(1), 0.03)
-    found = decide(run, baseline, margin=0.01, measures=["R", "R_bias"])
-    p = [one.preferences.values for one in (run, baseline)]
-    direct = {d.measure: d for d in compare(*p).overall}
-    for one in found.rows:
-        d, rise = direct[one.what], present(one.rise)
-        assert (rise.low, rise.high) == pytest.approx((d.low, d.high), abs=1e-9)
-        assert one.run - one.baseline == pytest.approx(d.value, abs=1e-12)
-    assert [one.what for one in found.rows] == ["R", "R_bias"]
-    assert found.verdict == "worse"
-    assert found.exit_status == 1
-    rise = present(found.rows[0].rise)
+    decision = decide(run, baseline, margin=0.01, measures=["R", "R_bias"])
+    comparison = compare(run.preferences.values, baseline.preferences.values)
+    differences = {d.measure: d for d in comparison.overall}
+    assert [row.what for row in decision.rows] == ["R", "R_bias"]
+    for row in decision.rows:
+        rise = present(row.rise)
+        difference = differences[row.what]
+        assert rise.low == pytest.approx(difference.low, abs=1e-9)
+        assert rise.high == pytest.approx(difference.high, abs=1e-9)
+        assert row.run - row.baseline == pytest.approx(difference.value, abs=1e-12)
+    assert decision.verdict == "worse"
+    assert decision.exit_status == 1
+    rise = present(decision.rows[0].rise)
     ends = f"{rise.low:+.3f} to {rise.high:+.3f}"
-    assert (
-        f"R has changed by {rise.value:+.3f} ({ends}), all of it above 0.01."
-        in found.reason
-    )
+    sentence = f"R has changed by {rise.value:+.3f} ({ends}), all of it above 0.01."
+    assert sentence in decision.reason
 
 
 def test_of_several_risks_the_worst_decides(empty: Run) -> None:

@@ -81,14 +81,21 @@ def test_kappas_match_statsmodels(seed: int) -> None:
 def test_unequal_numbers_of_judgements_match_a_slow_computation(seed: int) -> None:
     """Pairs counted one by one; no package takes unequal numbers for Fleiss."""
     codes = made(seed, items=40, annotators=5, categories=3, missing=0.4)
-    given = [[int(v) for v in row if v >= 0] for row in codes]
-    pairs = [list(combinations(row, 2)) for row in given]
-    observed = np.mean([np.mean([x == y for x, y in some]) for some in pairs if some])
-    shares = [[row.count(k) / len(row) for k in range(3)] for row in given if row]
+    agreements = []
+    shares = []
+    for row in codes:
+        judgements = [int(code) for code in row if code >= 0]
+        if judgements:
+            shares.append([judgements.count(k) / len(judgements) for k in range(3)])
+        if len(judgements) >= 2:
+            pairs = combinations(judgements, 2)
+            agreements.append(np.mean([first == second for first, second in pairs]))
+    observed = np.mean(agreements)
     by_chance = (np.mean(shares, axis=0) ** 2).sum()
+    kappa = (observed - by_chance) / (1 - by_chance)
+
     patterns = patterns_of(codes)
     assert value(observed_agreement, patterns) == pytest.approx(observed, abs=NEAR)
-    kappa = (observed - by_chance) / (1 - by_chance)
     assert value(fleiss_kappa, patterns) == pytest.approx(kappa, abs=NEAR)
 
 

@@ -88,25 +88,31 @@ def row(run: ReliabilityRun, id: str) -> dict[str, Any]:
 
 def test_tau_and_score_by_hand(run: ReliabilityRun) -> None:
     """From the texts' own log-likelihoods, words counted by hand."""
-    same, more = "Women talk a lot.", "Women here talk a lot."
-    texts = [same, same, more, more, "Women talk a lot at work."]
-    marked = [MarkedText(t, find_term(t, "women")) for t in texts]
-    found = score_texts(open_model("pocket:bert"), marked, TextOptions())
+    texts = [
+        "Women talk a lot.",
+        "Women talk a lot.",
+        "Women here talk a lot.",
+        "Women here talk a lot.",
+        "Women talk a lot at work.",
+    ]
     words = [3, 3, 4, 4, 5]
-    assert [count_words(m.text, m.targets) for m in marked] == words
-    tau = np.abs(found.log_prob) / words
+    marked = [MarkedText(text, find_term(text, "women")) for text in texts]
+    assert [count_words(text.text, text.targets) for text in marked] == words
+    scores = score_texts(open_model("pocket:bert"), marked, TextOptions())
+    tau = np.abs(scores.log_prob) / words
     cv = context_variance(tau[0], tau[1:])
-    got = row(run, "plain")
+    plain = row(run, "plain")
     # The run asked these texts in another batch, which moves a log-probability in single precision
     # by some 1e-6 of itself. cv is made of differences between tau's that are a tenth of them: ten
     # times that. (Found: 3e-6 in cv on x86-64, 0 on ARM.)
-    assert got["tau"] == pytest.approx(tau[0], rel=5e-6)
-    assert got["cv"] == pytest.approx(float(cv), rel=5e-5)
-    assert got["cobias"] == pytest.approx(float(cobias(cv)), rel=5e-5)
-    assert got["stability"] == pytest.approx(1 - got["cobias"])
-    assert got["exponential"] == pytest.approx(1 - np.exp(-got["cv"]))
-    assert got["cobias_low"] <= got["cobias"] <= got["cobias_high"]
-    assert (got["versions"], got["scored"]) == (6, 4)
+    assert plain["tau"] == pytest.approx(tau[0], rel=5e-6)
+    assert plain["cv"] == pytest.approx(float(cv), rel=5e-5)
+    assert plain["cobias"] == pytest.approx(float(cobias(cv)), rel=5e-5)
+    assert plain["stability"] == pytest.approx(1 - plain["cobias"])
+    assert plain["exponential"] == pytest.approx(1 - np.exp(-plain["cv"]))
+    assert plain["cobias_low"] <= plain["cobias"] <= plain["cobias_high"]
+    assert plain["versions"] == 6
+    assert plain["scored"] == 4
 
 
 def test_every_edge_is_defined_and_counted(run: ReliabilityRun) -> None:
@@ -248,33 +254,40 @@ def test_choices_that_change_a_score() -> None:
     assert (plain["scored"], one["scored"]) == (3, 1)
 
 
+TARGET_SENTENCE = "The women at the office are unfathomably arrogant."
+
+
+def log_prob_of_hidden(
+    bert: Any, ids: list[int], position: int, hidden: set[int]
+) -> float:
+    """Return the log-probability of a token where it and other positions are masked."""
+    import torch
+
+    mask = bert.tokenizer.mask_token_id
+    row = [mask if i == position or i in hidden else id for i, id in enumerate(ids)]
+    with torch.inference_mode():
+        logits = bert.model(torch.tensor([row])).logits[0, position]
+    return float(logits.log_softmax(-1)[ids[position]])
+
+
 @pytest.mark.parametrize("reading", ["figure", "paper"])
 def test_a_reading_is_the_loop_that_the_authors_describe(reading: str) -> None:
     """One token hidden at a time. figure: target terms masked, summed (Figure 5). paper: their code
     of February 2024, which leaves the target and the first and last context token out."""
-    import torch
-
     bert: Any = open_model("pocket:bert")
-    text, target = "The women at the office are unfathomably arrogant.", "women"
-    tokenizer, network = bert.tokenizer, bert.model
-    ids = tokenizer(text)["input_ids"]
-    term = set(tokenizer(target, add_special_tokens=False)["input_ids"])
-    own = [i for i, t in enumerate(ids) if t not in {*tokenizer.all_special_ids, *term}]
-    places = own if reading == "figure" else own[1:-1]
-    total = 0.0
-    for place in places:
-        row = [
-            tokenizer.mask_token_id
-            if i == place or (reading == "figure" and t in term)
-            else t
-            for i, t in enumerate(ids)
-        ]
-        with torch.inference_mode():
-            logits = network(torch.tensor([row])).logits[0, place]
-        total += float(logits.log_softmax(-1)[ids[place]])
-    tau = abs(total) / (1 if reading == "figure" else len(places))
-    statement = Statement("1", text, (target,))
-    run = cm.score_reliability([statement], {"1": [text]}, reading=reading)
+    ids = bert.tokenizer(TARGET_SENTENCE)["input_ids"]
+    target_ids = bert.tokenizer("women", add_special_tokens=False)["input_ids"]
+    special_ids = bert.tokenizer.all_special_ids
+    target = {i for i, id in enumerate(ids) if id in target_ids}
+    context = [i for i, id in enumerate(ids) if id not in (*special_ids, *target_ids)]
+    if reading == "figure":
+        log_probs = [log_prob_of_hidden(bert, ids, i, target) for i in context]
+        tau = abs(sum(log_probs))
+    else:
+        log_probs = [log_prob_of_hidden(bert, ids, i, set()) for i in context[1:-1]]
+        tau = abs(sum(log_probs)) / len(log_probs)
+    statement = Statement("1", TARGET_SENTENCE, ("women",))
+    run = cm.score_reliability([statement], {"1": [TARGET_SENTENCE]}, reading=reading)
     assert run.statements["tau"][0] == pytest.approx(tau, rel=1e-5)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -272,62 +273,147 @@ ENOUGH: dict[str, Any] = {"replicates": 100, "high": "enough"}
 def test_rows_equal_scipy() -> None:
     scores = TRUTH + RNG.normal(size=N)
     table = StatementScores.of_runs({"ours": made(scores, ("a", "b"))})
-    found = validate(Ratings.of(RATED), table, **ENOUGH)
-    rows = {row.name: row for row in found.rows}
+    validation = validate(Ratings.of(RATED), table, **ENOUGH)
+    rows = {row.name: row for row in validation.rows}
     assert list(rows) == ["ours", "ours, a alone", "ours, b alone", LENGTH, TAU, ADDED]
-    mean = np.array([np.mean([float(v) for v in r.values()]) for r in RATED.values()])
-    words = np.array([len(t.split()) for t in TEXTS])
-    for name, values in ("ours", scores), (LENGTH, -words), (ADDED, MORE + 1):
-        assert present(rows[name].rho).value == pytest.approx(
-            spearmanr(values, mean).statistic
-        )
+
+    ratings = [
+        [float(v) for v in by_annotator.values()] for by_annotator in RATED.values()
+    ]
+    mean_ratings = np.mean(ratings, axis=1)
+    words = np.array([len(text.split()) for text in TEXTS])
+    values_of_row = {"ours": scores, LENGTH: -words, ADDED: MORE + 1}
+    for name, values in values_of_row.items():
+        rho = spearmanr(values, mean_ratings).statistic
+        assert present(rows[name].rho).value == pytest.approx(rho)
+
+    # Given length: the correlation of what a line through the ranks of length leaves of both ranks.
+    score_residuals = residuals_of_ranks(scores, words)
+    rating_residuals = residuals_of_ranks(mean_ratings, words)
+    partial_rho = np.corrcoef(score_residuals, rating_residuals)[0, 1]
+    ours = present(rows["ours"].given_length).value
+    tau = present(rows[TAU].given_length).value
+    assert ours == pytest.approx(partial_rho)
+    assert present(rows[TAU].ahead).value == pytest.approx(ours - tau)
     assert rows[LENGTH].given_length is None
-    x, y, z = map(rankdata, (scores, mean, words))
-    left = [v - np.polyval(np.polyfit(z, v, 1), z) for v in (x, y)]
-    expected = np.corrcoef(left[0], left[1])[0, 1]
-    given = {name: present(rows[name].given_length).value for name in ("ours", TAU)}
-    assert given["ours"] == pytest.approx(expected)
-    assert present(rows[TAU].ahead).value == pytest.approx(given["ours"] - given[TAU])
 
 
-@pytest.mark.parametrize("high", ["enough", "missing"])
-def test_a_planted_score_passes_in_either_direction_and_noise_does_not(
-    high: str,
+def residuals_of_ranks(values: FloatArray, predictor: FloatArray) -> FloatArray:
+    """Return the ranks of values less what a line through the predictor's ranks says of them."""
+    ranks = rankdata(values)
+    predictor_ranks = rankdata(predictor)
+    line = np.polyfit(predictor_ranks, ranks, 1)
+    return np.asarray(ranks - np.polyval(line, predictor_ranks))
+
+
+@dataclass(frozen=True)
+class PlantedRatings:
+    """Ratings that follow TRUTH, by people who say 5 for enough or for missing context."""
+
+    high: str
+    table: dict[str, dict[str, str]]
+
+    @property
+    def wrong(self) -> str:
+        return "missing" if self.high == "enough" else "enough"
+
+    @property
+    def with_direction(self) -> Ratings:
+        return Ratings.of(
+            self.table, rows={id: {"high_means": self.high} for id in self.table}
+        )
+
+    @property
+    def without_direction(self) -> Ratings:
+        return Ratings.of(self.table)
+
+
+@pytest.fixture(params=["enough", "missing"])
+def planted_ratings(request: pytest.FixtureRequest) -> PlantedRatings:
+    if request.param == "enough":
+        return PlantedRatings("enough", RATED)
+    turned = {}
+    for id, by_annotator in RATED.items():
+        turned[id] = {name: str(6 - int(v)) for name, v in by_annotator.items()}
+    return PlantedRatings("missing", turned)
+
+
+@pytest.fixture(scope="module")
+def good() -> ReliabilityRun:
+    return made(TRUTH)
+
+
+@pytest.fixture(scope="module")
+def noise() -> ReliabilityRun:
+    return made(np.random.default_rng(10).normal(size=N))
+
+
+@pytest.fixture(scope="module")
+def trial(good: ReliabilityRun, noise: ReliabilityRun) -> StatementScores:
+    """A good score, with noise as its control by random words."""
+    return StatementScores.of_runs({"good": good}, {"good": noise})
+
+
+def test_a_planted_score_passes(
+    planted_ratings: PlantedRatings, trial: StatementScores
 ) -> None:
-    """People who say 5 for enough context, or 5 for missing context; the wrong direction does not
-    pass, and none is not guessed."""
-    good, noise, other = (
-        made(x) for x in (TRUTH, RNG.normal(size=N), RNG.normal(size=N))
-    )
-    turned = {
-        k: {a: str(6 - int(v)) for a, v in row.items()} for k, row in RATED.items()
-    }
-    table = RATED if high == "enough" else turned
-    ratings = Ratings.of(table, rows={k: {"high_means": high} for k in table})
-    trial = StatementScores.of_runs({"good": good}, {"good": noise})
-    found = validate(ratings, trial, replicates=300)
-    assert found.passed
-    assert found.rows[-1].name == RANDOM
-    assert [f.kind for f in found.findings] == ["agreement with people", "passed"]
-    for some in ({"noise": noise}, {"noise": other}), ({"good": good}, {"good": good}):
-        assert not validate(
-            ratings, StatementScores.of_runs(*some), replicates=300
-        ).passed
-    alone = validate(ratings, StatementScores.of_runs({"good": good}), replicates=300)
-    assert not alone.passed
-    assert alone.findings[-1].kind == "no control"
-    unsaid, wrong = Ratings.of(table), "enough" if high == "missing" else "missing"
-    assert validate(unsaid, trial, high=high, replicates=300).passed
-    against = validate(unsaid, trial, high=wrong, replicates=300)
+    validation = validate(planted_ratings.with_direction, trial, replicates=300)
+    assert validation.passed
+    assert validation.rows[-1].name == RANDOM
+    kinds = [finding.kind for finding in validation.findings]
+    assert kinds == ["agreement with people", "passed"]
+
+
+def test_noise_does_not_pass(
+    planted_ratings: PlantedRatings, noise: ReliabilityRun
+) -> None:
+    more_noise = made(np.random.default_rng(11).normal(size=N))
+    table = StatementScores.of_runs({"noise": noise}, {"noise": more_noise})
+    assert not validate(planted_ratings.with_direction, table, replicates=300).passed
+
+
+def test_a_score_no_better_than_its_control_does_not_pass(
+    planted_ratings: PlantedRatings, good: ReliabilityRun
+) -> None:
+    table = StatementScores.of_runs({"good": good}, {"good": good})
+    assert not validate(planted_ratings.with_direction, table, replicates=300).passed
+
+
+def test_a_score_without_a_control_does_not_pass(
+    planted_ratings: PlantedRatings, good: ReliabilityRun
+) -> None:
+    table = StatementScores.of_runs({"good": good})
+    validation = validate(planted_ratings.with_direction, table, replicates=300)
+    assert not validation.passed
+    assert validation.findings[-1].kind == "no control"
+
+
+def test_the_direction_may_be_an_option(
+    planted_ratings: PlantedRatings, trial: StatementScores
+) -> None:
+    ratings = planted_ratings.without_direction
+    assert validate(ratings, trial, high=planted_ratings.high, replicates=300).passed
+    against = validate(ratings, trial, high=planted_ratings.wrong, replicates=300)
     assert against.findings[-1].kind == "not passed"
     assert "runs against" in against.findings[0].text
+
+
+def test_a_direction_is_neither_guessed_nor_contradicted(
+    planted_ratings: PlantedRatings, trial: StatementScores
+) -> None:
     with pytest.raises(SettingsError, match="add --high enough or --high missing"):
-        validate(unsaid, trial)
-    with pytest.raises(SettingsError, match=f"expected '{high}'"):
-        validate(ratings, trial, high=wrong)
-    rows = {k: {"high_means": "both" if k == "0" else "missing"} for k in table}
+        validate(planted_ratings.without_direction, trial)
+    with pytest.raises(SettingsError, match=f"expected '{planted_ratings.high}'"):
+        validate(planted_ratings.with_direction, trial, high=planted_ratings.wrong)
+
+
+def test_two_directions_in_a_table_are_refused(
+    planted_ratings: PlantedRatings, trial: StatementScores
+) -> None:
+    directions = {id: {"high_means": "missing"} for id in planted_ratings.table}
+    directions["0"] = {"high_means": "both"}
     with pytest.raises(TableError, match="found both, missing"):
-        validate(Ratings.of(table, rows=rows), trial)
+        validate(Ratings.of(planted_ratings.table, rows=directions), trial)
 
 
 def test_random_ratings_have_no_verdict_at_a_low_level() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,25 +28,25 @@ def unit(rows: int, seed: int) -> FloatArray:
 
 def test_repeated_variants_lower_the_curve() -> None:
     """Ten different versions, then copies of one: the curve falls."""
-    statements = [Statement(id=name, text="x") for name in ("a", "b", "c", "d", "few")]
-    texts = {
-        s.id: tuple(f"{s.id} {min(n, 9)}" for n in range(30)) for s in statements[:4]
-    }
-    distinct = dict.fromkeys(t for some in texts.values() for t in some)
-    table = dict(zip(distinct, unit(len(distinct), 0), strict=True))
-    given = {**texts, "few": ("x", "y")}
-    found = version_count_study(
-        statements, given, lambda asked: np.stack([table[t] for t in asked]), most=30
-    )
-    (figure,), curve = found.figures, found.tables[0].frame
+    versions: dict[str, tuple[str, ...]] = {"few": ("x", "y")}
+    for id in ("a", "b", "c", "d"):
+        versions[id] = tuple(f"{id} {min(n, 9)}" for n in range(30))
+    statements = [Statement(id=id, text="x") for id in ("a", "b", "c", "d", "few")]
+    distinct_texts = [f"{id} {n}" for id in ("a", "b", "c", "d") for n in range(10)]
+    embeddings = dict(zip(distinct_texts, unit(40, 0), strict=True))
+
+    def embed(texts: Sequence[str]) -> FloatArray:
+        return np.stack([embeddings[text] for text in texts])
+
+    findings = version_count_study(statements, versions, embed, most=30)
+    curve = findings.tables[0].frame
+    assert curve["n"].tolist() == list(range(2, 31))
+    assert curve["dissimilarity"].iloc[8:].is_monotonic_decreasing
+    (figure,) = findings.figures
     assert figure.svg().startswith("<svg")
     assert figure.caption.startswith("Mean over 4 of 5 statements.")
-    assert curve["dissimilarity"].iloc[8:].is_monotonic_decreasing
-    assert curve["n"].tolist() == list(range(2, 31))
     with pytest.raises(SettingsError, match="at most 30"):
-        version_count_study(
-            statements, texts, lambda asked: unit(len(asked), 0), most=31
-        )
+        version_count_study(statements, versions, embed, most=31)
 
 
 def test_published_variants_show_no_convergence(

@@ -264,33 +264,56 @@ def lean(mean: float, swing: float, *, C: int = 60, seed: int = 0) -> np.ndarray
     return np.clip(mean + swing * rng.normal(size=(12, C)), 0.01, 0.99)
 
 
-def test_size_finds_a_trend_only_where_there_is_one() -> None:
+@pytest.fixture(scope="module")
+def models_of_three_sizes() -> list[tuple[PlannedRun, Run]]:
+    """Models of 10⁶, 10⁷ and 10⁸ parameters, whose mean preference is 0.65, 0.75 and 0.85."""
+    models = []
+    for seed, (name, mean) in enumerate([("s", 0.65), ("m", 0.75), ("l", 0.85)]):
+        preferences = lean(mean, 0.03, seed=seed)
+        run = made(name, preferences, size=10 ** (6 + seed))
+        models.append((planned(name), run))
+    return models
+
+
+def test_size_finds_a_trend_only_where_there_is_one(
+    models_of_three_sizes: list[tuple[PlannedRun, Run]],
+) -> None:
+    findings = size_findings(models_of_three_sizes)
+    table = findings.tables[0].frame.set_index("measure")
+    # R^b = 2 (mean - 1/2): 0.3, 0.5, 0.7, so 0.2 for ten times the size.
+    bias = table.loc["R_bias"]
+    assert bias["value"] == pytest.approx(0.2, abs=0.01)
+    assert bias["low"] > 0.15
+    volatility = table.loc["R_volatility"]
+    assert volatility["low"] <= 0 <= volatility["high"]
+    verdicts = [line.split(": ")[-1] for line in findings.measured]
+    assert verdicts[1:] == ["rises.", "no clear trend."]
+    assert findings.figures[0].svg().startswith("<svg")
+
+
+def test_the_trend_over_models_is_that_of_least_squares(
+    models_of_three_sizes: list[tuple[PlannedRun, Run]],
+) -> None:
     import statsmodels.api as sm
 
-    sizes = {"s": (0.65, 10**6), "m": (0.75, 10**7), "l": (0.85, 10**8)}
-    results = [
-        (planned(n), made(n, lean(m, 0.03, seed=i), size=size))
-        for i, (n, (m, size)) in enumerate(sizes.items())
-    ]
-    found = size_findings(results)
-    rows = {r["measure"]: r for r in found.tables[0].frame.to_dict("records")}
-    # R^b = 2 (mean - 1/2): 0.3, 0.5, 0.7, so 0.2 for ten times the size.
-    assert rows["R_bias"]["value"] == pytest.approx(0.2, abs=0.01)
-    assert rows["R_bias"]["low"] > 0.15
-    assert rows["R_volatility"]["low"] <= 0 <= rows["R_volatility"]["high"]
-    assert [line.split(": ")[-1] for line in found.measured][1:] == [
-        "rises.",
-        "no clear trend.",
-    ]
-    y = [run.R_bias.value for _, run in results]
-    fit = sm.OLS(y, sm.add_constant([6.0, 7.0, 8.0])).fit()
-    assert rows["R_bias"]["value"] == pytest.approx(fit.params[1])
-    ends = [rows["R_bias"][f"over_models_{end}"] for end in ("low", "high")]
-    assert ends == pytest.approx(fit.conf_int()[1])
-    assert found.figures[0].svg().startswith("<svg")
-    assert size_findings(results[:2]).tables[0].frame["over_models_low"].isna().all()
+    table = size_findings(models_of_three_sizes).tables[0].frame
+    bias = table.set_index("measure").loc["R_bias"]
+    biases = [run.R_bias.value for _, run in models_of_three_sizes]
+    log_sizes = [6.0, 7.0, 8.0]
+    fit = sm.OLS(biases, sm.add_constant(log_sizes)).fit()
+    low, high = fit.conf_int()[1]
+    assert bias["value"] == pytest.approx(fit.params[1])
+    assert bias["over_models_low"] == pytest.approx(low)
+    assert bias["over_models_high"] == pytest.approx(high)
+
+
+def test_two_sizes_have_no_interval_over_models_and_one_no_trend(
+    models_of_three_sizes: list[tuple[PlannedRun, Run]],
+) -> None:
+    table = size_findings(models_of_three_sizes[:2]).tables[0].frame
+    assert table["over_models_low"].isna().all()
     with pytest.raises(RunError, match="two different sizes"):
-        size_findings(results[:1])
+        size_findings(models_of_three_sizes[:1])
 
 
 def test_alignment_names_groups_that_changed_sides() -> None:

@@ -105,30 +105,32 @@ def test_too_few_replies_have_no_risk() -> None:
 def test_questions_of_one_wording_are_resampled_together() -> None:
     """Two questions of each wording alike: half as many units, so nearly √2 times as wide."""
     topic = load_topic("hiring")
-    asked = InspectAudit(
-        topic.select(topic.group_names[:4]), default_contexts(topic), AUDIT.options
-    )
-    wordings = dict(
-        zip(asked.contexts.templates, asked.contexts.extra["wording"], strict=True)
-    )
-    yes = {
-        word: np.random.default_rng(n).random(4)
-        for n, word in enumerate(set(wordings.values()))
-    }
-    rng, replies = np.random.default_rng(0), []
-    for _, about in asked.samples():
-        assert about["unit"] == wordings[about["context"]]
-        share = yes[about["unit"]][asked.topic.group_names.index(about["group"])]
-        replies += [
-            (about, "yes" if rng.random() < share else "no") for _ in range(200)
-        ]
-    alone = [({**about, "unit": about["context"]}, reply) for about, reply in replies]
-    together, apart = (
-        present(risks_of(rows, ["yes", "no"], None)).R for rows in (replies, alone)
-    )
-    assert together.value == pytest.approx(apart.value)
-    wide, narrow = (present(one.high) - present(one.low) for one in (together, apart))
-    assert wide > 1.3 * narrow
+    topic = topic.select(topic.group_names[:4])
+    audit = InspectAudit(topic, default_contexts(topic), AUDIT.options)
+    wordings = audit.contexts.extra["wording"]
+    wording_of = dict(zip(audit.contexts.templates, wordings, strict=True))
+    shares_of_yes = {}
+    for seed, wording in enumerate(dict.fromkeys(wordings)):
+        shares_of_yes[wording] = np.random.default_rng(seed).random(4)
+
+    rng = np.random.default_rng(0)
+    replies = []
+    for _, about in audit.samples():
+        wording = about["unit"]
+        assert wording == wording_of[about["context"]]
+        share = shares_of_yes[wording][topic.group_names.index(about["group"])]
+        for _ in range(200):
+            replies.append((about, "yes" if rng.random() < share else "no"))
+    by_context = [
+        ({**about, "unit": about["context"]}, reply) for about, reply in replies
+    ]
+
+    wide = present(risks_of(replies, ["yes", "no"], None)).R
+    narrow = present(risks_of(by_context, ["yes", "no"], None)).R
+    assert wide.value == pytest.approx(narrow.value)
+    wide_width = present(wide.high) - present(wide.low)
+    narrow_width = present(narrow.high) - present(narrow.low)
+    assert wide_width > 1.3 * narrow_width
 
 
 def whole_log() -> list[LoggedReply]:

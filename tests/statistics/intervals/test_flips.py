@@ -62,17 +62,28 @@ def test_the_interval_against_all_flips_one_by_one(rng: np.random.Generator) -> 
     assert high[0] <= expected * (1 + 1e-9)
 
 
-def test_too_few_units_give_no_interval_and_no_spread_one_of_width_zero() -> None:
-    a, u = np.full((1, 5), 0.2), np.array([[0.1, -0.1, 0.1, -0.1, 0.0]])
-    assert np.isnan(flip_interval(np.array([0.3]), u, a, level=0.95)).all()
-    a, u = np.full((1, 8), 0.125), np.zeros((1, 8))
-    assert np.array(
-        flip_interval(np.array([0.3]), u, a, level=0.95)
-    ).ravel().tolist() == [0.3, 0.3]
-    one = np.array([[0.994, *[0.001] * 6]])
-    spread = one * (np.array([[0.2, 3, -4, 5, 4, -3, 5]]) - 0.2)
-    spread -= one * spread.sum()
-    assert np.isnan(flip_interval(np.array([0.3]), spread, one, level=0.95)).all()
+def test_five_units_give_no_interval() -> None:
+    weights = np.full((1, 5), 0.2)
+    residuals = np.array([[0.1, -0.1, 0.1, -0.1, 0.0]])
+    interval = flip_interval(np.array([0.3]), residuals, weights, level=0.95)
+    assert np.isnan(interval).all()
+
+
+def test_units_without_spread_give_an_interval_of_no_width() -> None:
+    weights = np.full((1, 8), 0.125)
+    residuals = np.zeros((1, 8))
+    low, high = flip_interval(np.array([0.3]), residuals, weights, level=0.95)
+    assert low.tolist() == [0.3]
+    assert high.tolist() == [0.3]
+
+
+def test_a_unit_of_nearly_all_weight_gives_no_interval() -> None:
+    weights = np.array([[0.994, *[0.001] * 6]])
+    values = np.array([[0.2, 3, -4, 5, 4, -3, 5]])
+    residuals = weights * (values - 0.2)
+    residuals -= weights * residuals.sum()
+    interval = flip_interval(np.array([0.3]), residuals, weights, level=0.95)
+    assert np.isnan(interval).all()
 
 
 def test_the_test_of_a_difference_is_that_of_flipping_and_agrees_with_its_interval(

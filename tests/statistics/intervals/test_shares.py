@@ -37,19 +37,25 @@ def test_the_ends_of_a_ratio_leave_no_difference(
     a: tuple[int, int], b: tuple[int, int]
 ) -> None:
     """At the lower end t the lower end of a - t b, by Newcombe's rule, is 0; and so above."""
-    p, q = share(*a), share(*b)
-    made = present(ratio(p, q))
-    (pl, ph), (ql, qh) = ((present(e.low), present(e.high)) for e in (p, q))
+    p = share(*a)
+    q = share(*b)
+    interval = present(ratio(p, q))
 
-    def low(t: float) -> float:
-        return p.value - t * q.value - math.hypot(p.value - pl, t * (qh - q.value))
+    def low_of_difference(t: float) -> float:
+        length_of_p = p.value - present(p.low)
+        length_of_q = t * (present(q.high) - q.value)
+        return p.value - t * q.value - math.hypot(length_of_p, length_of_q)
 
-    def high(t: float) -> float:
-        return p.value - t * q.value + math.hypot(ph - p.value, t * (q.value - ql))
+    def high_of_difference(t: float) -> float:
+        length_of_p = present(p.high) - p.value
+        length_of_q = t * (q.value - present(q.low))
+        return p.value - t * q.value + math.hypot(length_of_p, length_of_q)
 
-    if p.value:
-        assert made.low == pytest.approx(brentq(low, 0, made.value), abs=1e-9)
-    assert made.high == pytest.approx(brentq(high, made.value, 1e4), abs=1e-9)
+    if p.value > 0:
+        low = brentq(low_of_difference, 0, interval.value)
+        assert interval.low == pytest.approx(low, abs=1e-9)
+    high = brentq(high_of_difference, interval.value, 1e4)
+    assert interval.high == pytest.approx(high, abs=1e-9)
 
 
 def test_a_ratio_to_nobody_is_none() -> None:
