@@ -230,24 +230,28 @@ def test_what_has_no_placebo_is_one_line(model: str, topic: str, said: str) -> N
         cm.audit(model, topic=topic, placebo=True)
 
 
-def test_cost_and_budget_count_the_edited_questions() -> None:
-    topic, model = load_topic("hiring"), "openai/gpt-4o"
-    given = {"replies": 10, "price": "1/1", "max_contexts": 20}
-    budget = {"replies": 10, "price": "1/1", "budget": 0.5}
-    plain, both = (
-        present(
-            resolve({**given, "placebo": more}, topic, None, model=model).cost(model)
-        )
-        for more in (False, True)
-    )
-    assert plain.cells == 24 * 20
-    assert both.cells == 24 * 20 + 4 * 20 * 5
-    assert both.replies == both.cells * 10
-    few, many = (
-        len(resolve({**budget, "placebo": more}, topic, None, model=model).contexts)
-        for more in (True, False)
-    )
-    assert few == pytest.approx(many * 24 / 44, abs=1)
+def test_the_cost_counts_the_edited_questions() -> None:
+    topic = load_topic("hiring")
+    model = "openai/gpt-4o"
+    settings = {"replies": 10, "price": "1/1", "max_contexts": 20}
+    plain = resolve({**settings, "placebo": False}, topic, None, model=model)
+    edited = resolve({**settings, "placebo": True}, topic, None, model=model)
+    plain_cost = present(plain.cost(model))
+    edited_cost = present(edited.cost(model))
+    assert plain_cost.cells == 24 * 20  # groups, contexts
+    assert edited_cost.cells == 24 * 20 + 4 * 20 * 5
+    assert edited_cost.replies == edited_cost.cells * 10
+
+
+def test_the_budget_counts_the_edited_questions() -> None:
+    topic = load_topic("hiring")
+    model = "openai/gpt-4o"
+    settings = {"replies": 10, "price": "1/1", "budget": 0.5}
+    plain = resolve({**settings, "placebo": False}, topic, None, model=model)
+    edited = resolve({**settings, "placebo": True}, topic, None, model=model)
+    # A context has 24 questions, or 24 and 4 · 5 edited ones.
+    expected = len(plain.contexts) * 24 / 44
+    assert len(edited.contexts) == pytest.approx(expected, abs=1)
 
 
 @pytest.mark.parametrize(("contexts", "has_interval"), [(2, False), (3, True)])

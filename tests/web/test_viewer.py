@@ -390,44 +390,68 @@ def rows(page: Any, title: str) -> list[list[list[Any]]]:
     return found
 
 
-def test_the_risks(shown: Shown, capsys: pytest.CaptureFixture[str]) -> None:
+def test_chips_and_strip_show_risks_and_floor(shown: Shown) -> None:
     summary = shown.record["summary"]
-    chips, strip = words(shown.run, ".chips"), words(shown.report, ".risk")
+    chips = words(shown.run, ".chips")
+    strip = words(shown.report, ".risk")
     for measure, name in IN_CHIPS.items():
-        e = summary[measure]
-        assert f"{name} {e['value']:.3f} ({ends(e, '–')})" in chips
-        if measure in MEASURES:
-            assert f"{name} {e['value']:.3f} ({ends(e, '–')})" in strip
-    floor = shown.record["floor"]["R"]
-    assert f"shuffled words {floor['value']:.3f} ({ends(floor, '–')})" in chips
-    assert f"shuffled words {floor['value']:.3f} ({ends(floor, '–')})" in strip
-    loaded = Run.load(shown.folder)
-    print_runs([loaded])
-    terminal = capsys.readouterr().out
-    row = words(shown.listed, "tbody tr")
-    (table,) = (
-        r for r in rows(shown.report, "Risks of the models") if r[0][0] == "made:model"
-    )
-    said = words(shown.report, ".printed")
-    for i, measure in enumerate(MEASURES):
-        e = summary[measure]
-        assert float(table[1 + i][1]) == e["value"]
-        assert table[1 + i][0] == f"{e['value']:.3f}{ends(e, ' to ')}"
-        assert f"{e['value']:.3f} (95 % interval {ends(e, ' to ')})" in said
-        assert f"{e['value']:.3f}" in row
-        assert f"{e['value']:.3f}" in terminal
-        assert ends(e, "–") in terminal
-    for measure in ("R_shared", "R_between"):
-        assert f"{summary[measure]['value']:.3f}" in terminal
-    assert ends(summary["R"], " to ") in row
-    n, worth = shown.record["contexts"]["n"], f"{shown.record['n_eff']:.1f}"
-    assert [cell[0] for cell in table[-2:]] == [str(n), worth]
-    assert f"{n}, {worth} effective" in row
-    assert f"{n}    {worth}" in terminal
-    (found,) = as_json([loaded], [])["runs"]
-    assert found["summary"] == summary
-    assert (found["n_contexts"], found["n_eff"]) == (n, shown.record["n_eff"])
+        assert value_and_ends(name, summary[measure]) in chips
+    for measure in MEASURES:
+        assert value_and_ends(IN_CHIPS[measure], summary[measure]) in strip
+    floor = value_and_ends("shuffled words", shown.record["floor"]["R"])
+    assert floor in chips
+    assert floor in strip
+
+
+def value_and_ends(name: str, estimate: dict[str, Any]) -> str:
+    return f"{name} {estimate['value']:.3f} ({ends(estimate, '–')})"
+
+
+def test_the_report_prints_the_risks(shown: Shown) -> None:
+    printed = words(shown.report, ".printed")
+    models = rows(shown.report, "Risks of the models")
+    (row,) = (cells for cells in models if cells[0][0] == "made:model")
+    for measure, (text, exact) in zip(MEASURES, row[1:4], strict=True):
+        estimate = shown.record["summary"][measure]
+        value = f"{estimate['value']:.3f}"
+        assert float(exact) == estimate["value"]
+        assert text == f"{value}{ends(estimate, ' to ')}"
+        assert f"{value} (95 % interval {ends(estimate, ' to ')})" in printed
+    contexts, effective = row[-2:]
+    assert contexts[0] == str(shown.record["contexts"]["n"])
+    assert effective[0] == f"{shown.record['n_eff']:.1f}"
     assert words(shown.run, "h1") == words(shown.report, "h1")
+
+
+def test_the_list_shows_the_risks(shown: Shown) -> None:
+    summary = shown.record["summary"]
+    row = words(shown.listed, "tbody tr")
+    for measure in MEASURES:
+        assert f"{summary[measure]['value']:.3f}" in row
+    assert ends(summary["R"], " to ") in row
+    n_contexts = shown.record["contexts"]["n"]
+    assert f"{n_contexts}, {shown.record['n_eff']:.1f} effective" in row
+
+
+def test_the_terminal_prints_the_risks(
+    shown: Shown, capsys: pytest.CaptureFixture[str]
+) -> None:
+    summary = shown.record["summary"]
+    print_runs([Run.load(shown.folder)])
+    terminal = capsys.readouterr().out
+    for measure in (*MEASURES, "R_shared", "R_between"):
+        assert f"{summary[measure]['value']:.3f}" in terminal
+    for measure in MEASURES:
+        assert ends(summary[measure], "–") in terminal
+    n_contexts = shown.record["contexts"]["n"]
+    assert f"{n_contexts}    {shown.record['n_eff']:.1f}" in terminal
+
+
+def test_json_holds_the_risks_of_the_record(shown: Shown) -> None:
+    (run,) = as_json([Run.load(shown.folder)], [])["runs"]
+    assert run["summary"] == shown.record["summary"]
+    assert run["n_contexts"] == shown.record["contexts"]["n"]
+    assert run["n_eff"] == shown.record["n_eff"]
 
 
 def test_every_group(

@@ -18,13 +18,12 @@ ITEMS = 7
 
 @pytest.mark.parametrize("seed", range(3))
 def test_standing_is_what_a_list_of_answers_says(seed: int, database: Path) -> None:
-    store = Store(
-        database, Task("rating", tuple(Item(f"i{n}", "x") for n in range(ITEMS)))
-    )
-    person, other = store.annotators(2)
-    for one in (person, other):
-        store.begin(one)
-    store.judge(other, 3, "1")  # must not count
+    items = tuple(Item(f"i{n}", "x") for n in range(ITEMS))
+    store = Store(database, Task("rating", items))
+    person, colleague = store.annotators(2)
+    store.begin(person)
+    store.begin(colleague)
+    store.judge(colleague, 3, "1")  # must not count
     rng = random.Random(seed)  # noqa: S311
     answered: list[int] = []
     for step in range(40):
@@ -33,14 +32,15 @@ def test_standing_is_what_a_list_of_answers_says(seed: int, database: Path) -> N
             store.undo(person, place)
         else:
             store.judge(person, place, "2")
-        answered = [p for p in answered if p != place]
+        if place in answered:
+            answered.remove(place)
         if store.answer(person, place) is not None:
             answered.append(place)
-        unanswered = [p for p in range(ITEMS) if p not in answered]
-        last = answered[-1] if answered else None
-        expected = Standing(len(answered), unanswered[0] if unanswered else None, last)
+        assert [answer.place for answer in store.answers(person)] == answered
+        next_place = min(set(range(ITEMS)) - set(answered), default=None)
+        last_place = answered[-1] if answered else None
+        expected = Standing(len(answered), next_place, last_place)
         assert store.standing(person) == expected
-        assert [j.place for j in store.answers(person)] == answered
     store.close()
 
 
