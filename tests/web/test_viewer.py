@@ -454,57 +454,64 @@ def test_json_holds_the_risks_of_the_record(shown: Shown) -> None:
     assert run["n_eff"] == shown.record["n_eff"]
 
 
-def test_every_group(
-    shown: Shown, tmp_path: Path, clinometer: Callable[..., Any]
-) -> None:
-    listed = shown.run.locator(".rows li")
-    labels = {
-        str(li.get_attribute("data-group")): str(
-            li.locator("button").get_attribute("aria-label")
-        )
-        for li in listed.all()
-    }
+def test_pages_draw_and_name_the_mean_of_every_group(shown: Shown) -> None:
+    labels: dict[str, str] = {}
+    for item in shown.run.locator(".rows li").all():
+        label = item.locator("button").get_attribute("aria-label")
+        labels[str(item.get_attribute("data-group"))] = str(label)
     assert set(labels) == set(shown.groups.index)
-    table = {cells[0][0]: cells for cells in rows(shown.report, "Groups")}
-    done = clinometer("report", shown.folder, "--out", tmp_path / "run.csv")
-    assert done.status == 0, done.err
-    csv = pd.read_csv(tmp_path / "run-groups.csv").set_index("group")
-    stated = {
-        g["group"]: g
-        for g in as_json([Run.load(shown.folder)], [])["runs"][0]["groups"]
-    }
-    address = shown.report.locator("#first-1-groups .tools a[download]").get_attribute(
-        "href"
-    )
-    content = base64.b64decode(address.partition("base64,")[2])
-    drawn = pd.read_csv(io.BytesIO(content)).set_index("group")
-    tips = shown.report.locator("#first-1-groups .wide [data-tip]").evaluate_all(
-        "all => all.map(one => one.dataset.tip)"
-    )
-    for row in shown.groups.reset_index().to_dict("records"):
-        group = str(row["group"])
+    chart = shown.report.locator("#first-1-groups .wide [data-tip]")
+    tips = chart.evaluate_all("marks => marks.map(mark => mark.dataset.tip)")
+    download = shown.report.locator("#first-1-groups .tools a[download]")
+    encoded = download.get_attribute("href").partition("base64,")[2]
+    drawn = pd.read_csv(io.BytesIO(base64.b64decode(encoded))).set_index("group")
+    for group, row in rows_of_groups(shown).items():
         female = float(shown.share["female"][group])
         mean = f"{percent(female)} female"
         assert labels[group].startswith(f"{group}: {mean}")
+        risks = f"risk {risk(row['r'])}, swing {risk(row['r_volatility'])}"
+        assert labels[group].endswith(risks)
         assert any(tip.startswith(f"{group}: {mean} words on average") for tip in tips)
         assert drawn["share of female"][group] == pytest.approx(female, abs=1e-12)
-        lean = f"risk {risk(row['r'])}, swing {risk(row['r_volatility'])}"
-        assert labels[group].endswith(lean)
+
+
+def rows_of_groups(shown: Shown) -> dict[str, dict[str, Any]]:
+    """Return the row of each group in the table of the run's folder."""
+    table = shown.groups.reset_index().to_dict("records")
+    return {str(row["group"]): {str(k): v for k, v in row.items()} for row in table}
+
+
+GROUP_MEASURES = ("r", "r_bias", "r_volatility")
+
+
+def test_pages_print_the_risks_of_every_group(shown: Shown) -> None:
+    table = {cells[0][0]: cells for cells in rows(shown.report, "Groups")}
+    for group, row in rows_of_groups(shown).items():
         shown.run.locator(f'.rows li[data-group="{group}"] button').click()
         facts = " ".join(shown.run.locator(".facts").inner_text().split())
-        for i, measure in enumerate(("r", "r_bias", "r_volatility")):
-            value, low, high = (row[measure + end] for end in ("", "_low", "_high"))
-            text, exact = table[group][1 + i]
-            assert (text, float(exact)) == (
-                f"{value:.3f}{low:.3f} to {high:.3f}",
-                value,
-            )
+        for measure, cell in zip(GROUP_MEASURES, table[group][1:4], strict=True):
+            value = row[measure]
+            low = row[f"{measure}_low"]
+            high = row[f"{measure}_high"]
+            text, exact = cell
+            assert text == f"{value:.3f}{low:.3f} to {high:.3f}"
+            assert float(exact) == value
             assert f"{value:.3f} ({low:.3f}–{high:.3f})" in facts
-            assert stated[group][measure] == csv[measure][group] == value
-            assert (
-                stated[group][f"{measure}_low"] == csv[f"{measure}_low"][group] == low
-            )
-        assert csv["leaning"][group] == row["leaning"] == stated[group]["leaning"]
+
+
+def test_files_hold_the_risks_of_every_group(
+    shown: Shown, tmp_path: Path, clinometer: Callable[..., Any]
+) -> None:
+    result = clinometer("report", shown.folder, "--out", tmp_path / "run.csv")
+    assert result.status == 0, result.err
+    csv = pd.read_csv(tmp_path / "run-groups.csv").set_index("group")
+    (run,) = as_json([Run.load(shown.folder)], [])["runs"]
+    in_json = {entry["group"]: entry for entry in run["groups"]}
+    risks = [*GROUP_MEASURES, *(f"{measure}_low" for measure in GROUP_MEASURES)]
+    for group, row in rows_of_groups(shown).items():
+        for column in (*risks, "leaning"):
+            assert in_json[group][column] == row[column]
+            assert csv[column][group] == row[column]
 
 
 def test_every_answer(shown: Shown) -> None:
