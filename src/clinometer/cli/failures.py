@@ -75,7 +75,7 @@ def report_failure(error: BaseException, *, debug: bool) -> int:
         _discard_output()
         return NOT_READ
     failure = _failure(error)
-    if isinstance(error, OSError) and error.errno in _OF_DISKS:
+    if _is_of_output(error):
         _discard_output()
     with suppress(OSError):  # stderr may be on the same full disk
         say(failure.line)
@@ -89,6 +89,13 @@ def unwritten(problem: str) -> Failure:
         "elsewhere"
     )
     return Failure(line, 3)
+
+
+def _is_of_output(error: BaseException) -> bool:
+    """Return whether results could not be printed: an error with a name is about that file."""
+    if not isinstance(error, OSError) or error.filename is not None:
+        return False
+    return error.errno in _OF_DISKS
 
 
 def _discard_output() -> None:
@@ -111,7 +118,7 @@ def _failure(error: BaseException) -> Failure:
             name = f"{name[: _LONGEST_NAME - 1]}…"
         line = f"{name}: cannot be used: {error.strerror}"
         return Failure(line, InputError.exit_status)
-    if isinstance(error, OSError) and error.errno in _OF_DISKS:
+    if isinstance(error, OSError) and error.errno and _is_of_output(error):
         return unwritten(os.strerror(error.errno))
     return Failure(_unexpected(error), UNEXPECTED)
 
