@@ -34,7 +34,7 @@ from clinometer.bridges.lm_eval import import_lm_eval
 from clinometer.bridges.mapping import load_mapping
 from clinometer.bridges.replies import import_replies
 from clinometer.errors import ClinometerError
-from clinometer.models import open_model, tokens
+from clinometer.models import open_model
 from clinometer.models.catalog.spec import ModelSpec
 from clinometer.models.catalog.weights import folder_of_gguf
 from clinometer.models.client.response import error_code
@@ -237,7 +237,9 @@ def test_chat_templates(data: st.DataObject, folder: Path) -> None:
     with (
         pytest.MonkeyPatch.context() as patch
     ):  # twenty seconds of each loop are too many
-        patch.setattr(tokens, "limited", partial(limited, seconds=2))
+        patch.setattr(
+            "clinometer.models.tokens.templates.limited", partial(limited, seconds=2)
+        )
         in_template(Templated(template), [{"role": "user", "content": "Hi"}])
 
 
